@@ -1,0 +1,136 @@
+import { z } from "zod";
+
+/** Where rows live: a file, or a MySQL or MariaDB server. */
+export type DatabaseTarget =
+  | { kind: "sqlite"; path: string }
+  | { kind: "mysql"; host: string; port: number; user: string; password: string; database: string; tls: boolean };
+
+/** A sentence an operator can act on; printed without a stack. */
+export class ConfigError extends Error {}
+
+const httpUrl = (name: string) =>
+  z.string().refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    error: `${name} must be an http:// or https:// URL.`,
+  });
+
+const wholeNumber = (name: string, unit: string, min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `${name} must be a whole number of ${unit} from ${min} to ${max}.`,
+    })
+    .transform(Number);
+
+const DATABASE_HELP = "DATABASE_URL must be sqlite:PATH or mysql://USER:PASSWORD@HOST:PORT/DATABASE";
+
+function parseDatabaseUrl(text: string): DatabaseTarget {
+  if (text.startsWith("sqlite:")) {
+    const path = text.slice("sqlite:".length);
+    if (path === "" || path.startsWith(":memory:")) throw new ConfigError(`${DATABASE_HELP}; sqlite needs a file.`);
+    return { kind: "sqlite", path };
+  }
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== "mysql:" || url.hostname === "" || !/^\/[^/]+$/.test(url.pathname)) {
+    throw new ConfigError(`${DATABASE_HELP}.`);
+  }
+  const unknown = [...url.searchParams.keys()].find((name) => name !== "tls");
+  if (unknown !== undefined)
+    throw new ConfigError(`DATABASE_URL knows no parameter ${unknown}; there is only tls=true.`);
+  return {
+    kind: "mysql",
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? 3306 : Number(url.port),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    database: decodeURIComponent(url.pathname.slice(1)),
+    tls: url.searchParams.get("tls") === "true",
+  };
+}
+
+const databaseUrl = z.string().transform((text, context): DatabaseTarget => {
+  try {
+    return parseDatabaseUrl(text);
+  } catch (error) {
+    const message = error instanceof ConfigError ? error.message : `${DATABASE_HELP}.`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+});
+
+/** `false`, `true`, a number of proxies, or their addresses: what Express calls `trust proxy`. */
+const trustProxy = z.string().transform((text): boolean | number | string => {
+  if (text === "true" || text === "false") return text === "true";
+  return /^\d+$/.test(text) ? Number(text) : text;
+});
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+const Environment = z.object({
+  PORT: wholeNumber("PORT", "a TCP port", 0, 65_535).default(3000),
+  HOST: z.string().default("127.0.0.1"),
+  DATABASE_URL: databaseUrl.default({ kind: "sqlite", path: "data/gateway.db" }),
+  REDIS_URL: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol), {
+      error: "REDIS_URL must be a redis:// or rediss:// URL.",
+    })
+    .optional(),
+  PUBLIC_SCAN_URL: httpUrl("PUBLIC_SCAN_URL")
+    .transform((text) => text.replace(/\/+$/, ""))
+    .optional(),
+  DEFAULT_VOICE_MODEL: z
+    .string()
+    .regex(/^[^\p{Cc}]{1,128}$/u, {
+      error: "DEFAULT_VOICE_MODEL must be 1 to 128 characters without control characters.",
+    })
+    .default("gemini-3.1-flash-live-preview"),
+  CONTEXT_SIGNING_KEY: z.string().optional(),
+  OUTCOME_SINK_URL: httpUrl("OUTCOME_SINK_URL").optional(),
+  IDEMPOTENCY_TTL: wholeNumber("IDEMPOTENCY_TTL", "seconds", 1, 31_536_000).default(86_400),
+  IDEMPOTENCY_LEASE: wholeNumber("IDEMPOTENCY_LEASE", "seconds", 1, 300).default(5),
+  TRUST_PROXY: trustProxy.default(false),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.` }).default("info"),
+});
+
+/** Everything an operator can set, parsed; durations in seconds. */
+export interface Config {
+  port: number;
+  host: string;
+  database: DatabaseTarget;
+  redisUrl: string | undefined;
+  /** Without a trailing slash. */
+  publicScanUrl: string;
+  defaultVoiceModel: string;
+  /** Undefined on the embedded default: it makes and keeps its own. */
+  contextSigningKey: string | undefined;
+  outcomeSinkUrl: string | undefined;
+  idempotencyTtlSeconds: number;
+  idempotencyLeaseSeconds: number;
+  trustProxy: boolean | number | string;
+  logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** Reads the environment once; an empty variable counts as absent. Throws ConfigError naming every bad variable. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const result = Environment.safeParse(set);
+  if (!result.success) throw new ConfigError(result.error.issues.map((issue) => issue.message).join("\n"));
+  const values = result.data;
+  if (values.DATABASE_URL.kind === "mysql" && values.CONTEXT_SIGNING_KEY === undefined) {
+    throw new ConfigError("CONTEXT_SIGNING_KEY is required with MySQL: every process must sign with the same key.");
+  }
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    database: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
+    publicScanUrl: values.PUBLIC_SCAN_URL ?? `http://localhost:${values.PORT}/q`,
+    defaultVoiceModel: values.DEFAULT_VOICE_MODEL,
+    contextSigningKey: values.CONTEXT_SIGNING_KEY,
+    outcomeSinkUrl: values.OUTCOME_SINK_URL,
+    idempotencyTtlSeconds: values.IDEMPOTENCY_TTL,
+    idempotencyLeaseSeconds: values.IDEMPOTENCY_LEASE,
+    trustProxy: values.TRUST_PROXY,
+    logLevel: values.LOG_LEVEL,
+  };
+}

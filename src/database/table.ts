@@ -1,0 +1,61 @@
+import { getMetadataArgsStorage } from "typeorm";
+import { fromDatabaseTime, toDatabaseTime } from "../../entities/column-types.js";
+import type { SqlValue } from "./sql.js";
+
+/** An entity's table for fixed statements, made from its decorators, so that a column cannot be forgotten. */
+export interface Table<E> {
+  name: string;
+  /** The select list: every column under its property's name. */
+  select: string;
+  /** INSERT of every column but the generated one. */
+  insert: string;
+  /** The values of `insert`, in its order. */
+  values(row: Omit<E, "id"> & { id?: unknown }): SqlValue[];
+  /** Turns a selected row, in place, into the entity's property types. */
+  read(row: unknown): E;
+  /** `column = ?, …` for these properties, and their values. */
+  assign(changes: Partial<E>): { text: string; values: SqlValue[] };
+}
+
+const snake = (property: string) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Describes an entity's table; call it once, where the statements are defined. */
+export function tableOf<E extends object>(entity: new () => E): Table<E> {
+  const storage = getMetadataArgsStorage();
+  const name = storage.tables.find((candidate) => candidate.target === entity)?.name;
+  if (name === undefined) throw new Error(`${entity.name} is not an entity.`);
+  const generated = storage.generations.find((candidate) => candidate.target === entity)?.propertyName;
+  const columns = storage.columns.filter((column) => column.target === entity);
+  const inserted = columns.filter((column) => column.propertyName !== generated).map((column) => column.propertyName);
+  const ofType = (type: string) =>
+    columns.filter((column) => column.options.type === type).map((column) => column.propertyName);
+  const booleans = ofType("boolean");
+  const times = ofType("datetime");
+  const isTime = new Set(times);
+
+  const toSql = (property: string, value: unknown): SqlValue =>
+    isTime.has(property) && typeof value === "string" ? toDatabaseTime(value) : (value as SqlValue);
+
+  return {
+    name,
+    select: columns.map(({ propertyName }) => `\`${snake(propertyName)}\` AS \`${propertyName}\``).join(", "),
+    insert: `INSERT INTO ${name} (${inserted.map((property) => `\`${snake(property)}\``).join(", ")}) VALUES (${inserted.map(() => "?").join(", ")})`,
+    values: (row) => inserted.map((property) => toSql(property, (row as Record<string, unknown>)[property])),
+    read(raw) {
+      const row = raw as Record<string, unknown>;
+      for (const property of booleans) row[property] = row[property] === 1;
+      for (const property of times) {
+        const value = row[property];
+        if (value !== null) row[property] = fromDatabaseTime(value as string);
+      }
+      return row as E;
+    },
+    assign(changes) {
+      const entries = Object.entries(changes);
+      return {
+        text: entries.map(([property]) => `\`${snake(property)}\` = ?`).join(", "),
+        values: entries.map(([property, value]) => toSql(property, value)),
+      };
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { TRPCError } from "@trpc/server";
+import { z } from "zod";
+import {
+  type ApiError,
+  type IssueLocation,
+  presentError,
+  type RequestIssue,
+  toApiError,
+  validationFailed,
+} from "./errors.js";
+import type { Operation } from "./operation.js";
+
+/** Members of every input that REST carries in headers, with the header's name. */
+export const HEADER_MEMBERS = { if_match_version: "If-Match-Version", idempotency_key: "Idempotency-Key" } as const;
+
+const isHeaderMember = (name: string): name is keyof typeof HEADER_MEMBERS => Object.hasOwn(HEADER_MEMBERS, name);
+
+/** Where REST carries a member of an operation's input. */
+export function locate(operation: Operation, member: string | undefined): IssueLocation {
+  if (member !== undefined && operation.pathParameters.includes(member)) return "path";
+  if (member !== undefined && isHeaderMember(member)) return "header";
+  return operation.method === "GET" ? "query" : "body";
+}
+
+/** zod's issues in the contract's terms; an unknown field is an issue of its own, named in `path`. */
+export function requestIssues(operation: Operation, error: z.core.$ZodError): RequestIssue[] {
+  return error.issues.flatMap((issue) => {
+    const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    const message = issue.code === "unrecognized_keys" ? "There is no such field." : issue.message;
+    return paths.map((path) => {
+      const [first, ...rest] = path.map(String);
+      const location = locate(operation, first);
+      const name = first !== undefined && isHeaderMember(first) ? HEADER_MEMBERS[first] : first;
+      return { location, path: name === undefined ? "" : [name, ...rest].join("."), message };
+    });
+  });
+}
+
+/** What tRPC refuses by itself, in the terms of the error table. */
+function ofTrpc(error: TRPCError, operation: Operation | undefined): ApiError | undefined {
+  if (error.code === "BAD_REQUEST" && error.cause instanceof z.core.$ZodError && operation) {
+    return validationFailed(requestIssues(operation, error.cause));
+  }
+  return undefined;
+}
+
+/** Whatever an operation threw, as its caller sees it. */
+export function toFailure(thrown: unknown, operation: Operation | undefined): ApiError {
+  const refused = thrown instanceof TRPCError ? ofTrpc(thrown, operation) : undefined;
+  return refused ?? toApiError(thrown);
+}
+
+/** Whole seconds for `Retry-After`: every 409 of an idempotent operation has one, whatever its code. */
+export function retryAfterSeconds(error: ApiError, operation: Operation | undefined): number | undefined {
+  return error.retryAfterSeconds ?? (error.status === 409 && operation?.idempotent ? 1 : undefined);
+}
+
+/** What a tRPC error carries at `error.data`, its path aside. */
+export function errorData(error: ApiError, requestId: string, operation: Operation | undefined) {
+  const retryAfter = retryAfterSeconds(error, operation);
+  return {
+    code: error.trpcCode,
+    httpStatus: error.status as number,
+    /** The same object as in PublicErrorEnvelope. */
+    error: presentError(error, requestId),
+    ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
+  };
+}

@@ -1,0 +1,111 @@
+import { IncomingMessage, ServerResponse, type OutgoingHttpHeader } from "node:http";
+import { parse as parseContentType } from "content-type";
+import helmet from "helmet";
+import { v7 as uuidv7 } from "uuid";
+import type { ApiError } from "./errors.js";
+import { presentError } from "./errors.js";
+import { parseStrictJsonBytes, StrictJsonError } from "./json.js";
+
+/** The largest body read, in bytes. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The caller's X-Request-ID where it is well-formed, else a new UUIDv7. */
+export function effectiveRequestId(req: IncomingMessage): string {
+  const sent = req.headers["x-request-id"];
+  return typeof sent === "string" && REQUEST_ID_PATTERN.test(sent) ? sent : uuidv7();
+}
+
+/** A header's value as received; several of one name are joined, so that none passes for a single one. */
+export function header(req: IncomingMessage, name: string): string | undefined {
+  const value = req.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** helmet's headers, asked for once: they depend on nothing of a request. */
+function securityHeaders(): [name: string, value: string][] {
+  const found: [string, string][] = [];
+  const response = {
+    setHeader: (name: string, value: OutgoingHttpHeader) => found.push([name, String(value)]),
+    removeHeader: () => undefined,
+  };
+  helmet()(new IncomingMessage(undefined as never), response as unknown as ServerResponse, () => undefined);
+  return found;
+}
+
+/** Headers of every response, whatever its path. */
+export const COMMON_HEADERS: readonly [name: string, value: string][] = [
+  ...securityHeaders(),
+  ["Cache-Control", "no-store"],
+];
+
+const FIXED_HEADERS = [...COMMON_HEADERS.flat(), "Content-Type", JSON_TYPE];
+
+/** Answers with JSON text. One write, no Express helpers: those would add ETag and 304. */
+export function sendJson(
+  res: ServerResponse,
+  requestId: string,
+  status: number,
+  body: string,
+  headers: readonly string[] = [],
+): void {
+  const length = String(Buffer.byteLength(body));
+  res.writeHead(status, [...FIXED_HEADERS, "X-Request-ID", requestId, "Content-Length", length, ...headers]);
+  res.end(body);
+}
+
+/** The headers an error answer carries besides the common ones. */
+export function errorHeaders(error: ApiError, retryAfter: number | undefined): string[] {
+  const headers: string[] = [];
+  if (error.status === 401) headers.push("WWW-Authenticate", "ApiKey");
+  if (retryAfter !== undefined) headers.push("Retry-After", String(retryAfter));
+  return headers;
+}
+
+/** Answers with PublicErrorEnvelope. */
+export function sendError(res: ServerResponse, requestId: string, error: ApiError, retryAfter?: number): void {
+  const body = JSON.stringify({ error: presentError(error, requestId) });
+  sendJson(res, requestId, error.status, body, errorHeaders(error, retryAfter ?? error.retryAfterSeconds));
+}
+
+/** The caller went away before the whole body had come; nobody is there to answer. */
+export class RequestAborted extends Error {}
+
+function readBytes(req: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    req.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      // What comes after is still read, and dropped: a caller that is cut off while sending never sees the answer.
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+    });
+    req.on("end", () => {
+      if (length > MAX_BODY_BYTES) reject(new StrictJsonError("The body is larger than 1 MiB."));
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    req.on("error", reject);
+    req.on("close", () => reject(new RequestAborted("The request was aborted.")));
+  });
+}
+
+function checkContentType(req: IncomingMessage): void {
+  if (req.headers["content-encoding"] !== undefined) {
+    throw new StrictJsonError("Send the body without Content-Encoding.");
+  }
+  const sent = req.headers["content-type"];
+  if (sent === "application/json") return;
+  const { type, parameters } = parseContentType(sent ?? "");
+  const charset = parameters.charset?.toLowerCase();
+  if (type !== "application/json" || (charset !== undefined && charset !== "utf-8")) {
+    throw new StrictJsonError("Send the body as Content-Type: application/json, in UTF-8.");
+  }
+}
+
+/** The JSON value of a request's body. Throws StrictJsonError, RequestAborted. */
+export async function readJsonBody(req: IncomingMessage): Promise<unknown> {
+  checkContentType(req);
+  return parseStrictJsonBytes(await readBytes(req));
+}

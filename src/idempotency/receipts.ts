@@ -1,0 +1,60 @@
+import { IdempotencyReceipt } from "../../entities/idempotency-receipt.js";
+import { toDatabaseTime } from "../../entities/column-types.js";
+import { now } from "../clock.js";
+import { type Database, type Sql, UniqueViolation } from "../database/sql.js";
+import { tableOf } from "../database/table.js";
+
+const receipts = tableOf(IdempotencyReceipt);
+const FIND = `SELECT ${receipts.select} FROM ${receipts.name} WHERE id = ?`;
+const COMPLETE = `UPDATE ${receipts.name} SET body = ? WHERE id = ?`;
+const REAP_BATCH = 500;
+const OLDEST = `SELECT id FROM ${receipts.name} WHERE created_at < ? ORDER BY created_at LIMIT ${REAP_BATCH}`;
+
+/** A receipt with this id is committed already. */
+export class ReceiptExists extends Error {}
+
+/** Which request a receipt belongs to. */
+export interface ReceiptIdentity {
+  /** SHA-256 of owner, NUL, key. */
+  id: Buffer;
+  fingerprint: Buffer;
+  /** 16 random bytes, one draw a request. */
+  attempt: Buffer;
+}
+
+/** The committed receipt, or undefined. */
+export async function findReceipt(sql: Sql, id: Buffer): Promise<IdempotencyReceipt | undefined> {
+  const [row] = await sql.all(FIND, [id]);
+  return row === undefined ? undefined : receipts.read(row);
+}
+
+/** Takes the fence: waits for another transaction that holds it, throws ReceiptExists where that one committed. */
+export async function insertReceipt(sql: Sql, identity: ReceiptIdentity): Promise<void> {
+  try {
+    await sql.run(receipts.insert, receipts.values({ ...identity, body: "", createdAt: now() }));
+  } catch (error) {
+    throw error instanceof UniqueViolation
+      ? new ReceiptExists("The receipt is there already.", { cause: error })
+      : error;
+  }
+}
+
+/** Stores the result in the receipt. */
+export async function completeReceipt(sql: Sql, id: Buffer, body: string): Promise<void> {
+  await sql.run(COMPLETE, [body, id]);
+}
+
+/** Deletes receipts older than `ageSeconds`, in batches that hold no lock for long. Returns how many. */
+export async function reapReceipts(database: Database, ageSeconds: number): Promise<number> {
+  const before = toDatabaseTime(new Date(Date.now() - ageSeconds * 1000).toISOString());
+  for (let reaped = 0; ;) {
+    const rows = await database.read.all<{ id: Buffer }>(OLDEST, [before]);
+    if (rows.length > 0) {
+      const text = `DELETE FROM ${receipts.name} WHERE id IN (${rows.map(() => "?").join(", ")})`;
+      const ids = rows.map((row) => row.id);
+      await database.transaction((sql) => sql.run(text, ids), { rerunAfterLostCommit: true });
+    }
+    reaped += rows.length;
+    if (rows.length < REAP_BATCH) return reaped;
+  }
+}

@@ -1,0 +1,157 @@
+import { parseArgs } from "node:util";
+import type { DataSource } from "typeorm";
+import { ConfigError, readConfig } from "./config.js";
+import { openDatabase } from "./database/open.js";
+import { createKey, listKeys, REVOKED_CHANNEL, revokeKey, rotateKey } from "./key-store.js";
+import { createLogger } from "./logging.js";
+import { openRedis } from "./redis.js";
+import { ALL_SCOPES, isScope, type Scope } from "./scopes.js";
+
+const USAGE = `Usage:
+  npm run --silent keys -- create --owner NAME --scopes all|SCOPE,SCOPE [--name NAME] [--expires 90d]
+  npm run --silent keys -- list
+  npm run --silent keys -- rotate KEY_ID [--grace 24h]
+  npm run --silent keys -- revoke KEY_ID
+
+Scopes: ${ALL_SCOPES.join(" ")}
+Durations: 30s, 5m, 24h, 90d
+`;
+
+class UsageError extends Error {}
+
+const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function parseDuration(text: string, option: string): number {
+  const match = /^(\d{1,6})([smhd])$/.exec(text);
+  if (match === null) throw new UsageError(`${option} must be a duration such as 30s, 5m, 24h or 90d.`);
+  return Number(match[1]) * (UNIT_MS[match[2] as string] as number);
+}
+
+function parseScopes(text: string | undefined): Scope[] {
+  if (text === "all") return ALL_SCOPES;
+  const names = (text ?? "").split(",").filter((name) => name !== "");
+  const unknown = names.find((name) => !isScope(name));
+  if (unknown !== undefined) throw new UsageError(`There is no scope ${unknown}.`);
+  if (names.length === 0) throw new UsageError("--scopes must be all, or scopes separated by commas.");
+  return [...new Set(names)] as Scope[];
+}
+
+function parseName(text: string | undefined, option: string): string {
+  const name = (text ?? "").trim();
+  if (name === "" || [...name].length > 255) throw new UsageError(`${option} must be 1 to 255 characters.`);
+  return name;
+}
+
+const { values, positionals } = (() => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        owner: { type: "string" },
+        scopes: { type: "string" },
+        name: { type: "string" },
+        expires: { type: "string" },
+        grace: { type: "string" },
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+})();
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+async function create(dataSource: DataSource): Promise<void> {
+  const ownerName = parseName(values.owner, "--owner");
+  const expires = values.expires === undefined ? null : parseDuration(values.expires, "--expires");
+  const key = await createKey(dataSource, {
+    ownerName,
+    name: parseName(values.name ?? "api key", "--name"),
+    scopes: parseScopes(values.scopes),
+    expiresAt: expires === null ? null : new Date(Date.now() + expires).toISOString(),
+  });
+  print(`The key of ${ownerName}; it is shown only now:`);
+  print(key);
+}
+
+async function list(dataSource: DataSource): Promise<void> {
+  const rows = (await listKeys(dataSource)).map((key) => ({
+    key_id: key.id,
+    owner: key.ownerName,
+    name: key.name,
+    scopes: key.scopes,
+    created: key.createdAt,
+    expires: key.expiresAt ?? "never",
+    last_used: key.lastUsedAt ?? "never",
+    revoked: key.revokedAt ?? "no",
+  }));
+  for (const row of rows)
+    print(
+      Object.entries(row)
+        .map(([name, value]) => `${name}=${value}`)
+        .join("  "),
+    );
+  if (rows.length === 0) print("There are no keys.");
+}
+
+async function rotate(dataSource: DataSource, keyId: string): Promise<void> {
+  const grace = parseDuration(values.grace ?? "24h", "--grace");
+  const key = await rotateKey(dataSource, keyId, grace);
+  if (key === null) throw new UsageError(`There is no active key ${keyId}.`);
+  await announce(keyId);
+  print(`The key that takes the place of ${keyId}, which ends in ${values.grace ?? "24h"}; it is shown only now:`);
+  print(key);
+}
+
+/** Tells every node through Redis, where there is one; without it they notice within 5 s. */
+async function announce(keyId: string): Promise<void> {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) return;
+  const redis = openRedis(redisUrl, createLogger({ logLevel: "silent" }));
+  for (let tries = 0; tries < 20 && !redis.isReady(); tries++) await new Promise((resolve) => setTimeout(resolve, 25));
+  const told = await redis.attempt((client) => client.publish(REVOKED_CHANNEL, keyId));
+  if (told === undefined) process.stderr.write("Redis did not answer: nodes notice within 5 seconds.\n");
+  await redis.close();
+}
+
+async function revoke(dataSource: DataSource, keyId: string): Promise<void> {
+  if (!(await revokeKey(dataSource, keyId))) throw new UsageError(`There is no key ${keyId}.`);
+  await announce(keyId);
+  print(`Key ${keyId} is revoked.`);
+}
+
+function readConfigOrExit() {
+  try {
+    // Keys need no signing key; without this, managing them would ask for a secret it never uses.
+    return readConfig({ ...process.env, CONTEXT_SIGNING_KEY: "not used by this command" });
+  } catch (error) {
+    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}
+
+const config = readConfigOrExit();
+
+async function run(): Promise<void> {
+  const [command, keyId] = positionals;
+  const wantsId = command === "rotate" || command === "revoke";
+  if (!["create", "list", "rotate", "revoke"].includes(command ?? "") || positionals.length !== (wantsId ? 2 : 1)) {
+    throw new UsageError("Name a command.");
+  }
+  const { database, dataSource } = await openDatabase(config.database, { busyTimeoutMs: 5000 });
+  try {
+    if (command === "create") await create(dataSource);
+    else if (command === "list") await list(dataSource);
+    else if (command === "rotate") await rotate(dataSource, keyId as string);
+    else await revoke(dataSource, keyId as string);
+  } finally {
+    await database.close();
+  }
+}
+
+run().catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).message}\n`);
+  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+});

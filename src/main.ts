@@ -1,0 +1,70 @@
+import { appRouter } from "../routers/index.js";
+import { ConfigError, readConfig } from "./config.js";
+import { makeFirstKey } from "./embedded.js";
+import { createGateway, type Gateway } from "./gateway.js";
+import { createLogger } from "./logging.js";
+
+const DRAIN_MS = 10_000;
+
+function listen({ server }: Gateway, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+}
+
+/** Stops accepting, lets what is in flight finish, closes the pools. A second signal, or 10 s, ends it at once. */
+function drainOnSignal(gateway: Gateway, stopped: () => void): void {
+  let draining = false;
+  const onSignal = () => {
+    if (draining) process.exit(1);
+    draining = true;
+    setTimeout(() => process.exit(1), DRAIN_MS).unref();
+    gateway.server.close(() => {
+      gateway.close().then(
+        () => {
+          stopped();
+          process.exit(0);
+        },
+        () => process.exit(1),
+      );
+    });
+    gateway.server.closeIdleConnections();
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+}
+
+/** Printed outside the logger, once: the only moment at which the key can be seen. */
+function announceFirstKey(found: { key: string; path: string }, url: string): void {
+  process.stdout.write(
+    `\nYour first API key, with all scopes; it is also in ${found.path}:\n\n  ${found.key}\n\n` +
+      `Try it:\n\n  curl -s -X POST ${url}/v1/qr -H 'X-API-Key: ${found.key}' -H 'Content-Type: application/json' -d '{"name":"Front door"}'\n\n`,
+  );
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = createLogger(config);
+  if (config.contextSigningKey !== undefined && Buffer.byteLength(config.contextSigningKey) < 32) {
+    log.warn("CONTEXT_SIGNING_KEY is shorter than the 32 bytes that HS256 asks for");
+  }
+  const gateway = await createGateway(config, appRouter, log);
+  const { database } = config;
+  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.dataSource, database.path) : null;
+  const port = await listen(gateway, config.port, config.host);
+  const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  log.info({ url, database: database.kind, redis: config.redisUrl !== undefined }, "Listening");
+  if (firstKey !== null) announceFirstKey(firstKey, url);
+  drainOnSignal(gateway, () => log.info("Stopped"));
+}
+
+main().catch((error: unknown) => {
+  const reason = error instanceof Error ? error.message : "It could not start.";
+  process.stderr.write(error instanceof ConfigError ? `${reason}\n` : `The gateway could not start: ${reason}\n`);
+  process.exit(1);
+});

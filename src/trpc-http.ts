@@ -1,0 +1,119 @@
+import type { ServerResponse } from "node:http";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
+import { Context, type Dependencies } from "./context.js";
+import { ApiError, validationFailed } from "./errors.js";
+import { errorData, toFailure } from "./failure.js";
+import { errorHeaders, header, readJsonBody, RequestAborted, sendJson } from "./http.js";
+import { parseStrictJson, StrictJsonError } from "./json.js";
+import { logFailure } from "./logging.js";
+import type { Endpoint } from "./procedures.js";
+import type { GatewayRequest } from "./rest.js";
+
+/** The most procedures one batch may name. */
+export const MAX_BATCH = 20;
+
+/** One call's answer in tRPC's wire format, with what an unbatched answer carries in its headers. */
+interface Answer {
+  status: number;
+  json: string;
+  headers: string[];
+}
+
+const malformed = (error: StrictJsonError, location: "query" | "body") =>
+  validationFailed([{ location, path: "", message: error.message }]);
+
+function failureAnswer(error: ApiError, requestId: string, endpoint?: Endpoint): Answer {
+  const data = { ...errorData(error, requestId, endpoint?.operation), path: endpoint?.name };
+  const json = JSON.stringify({
+    error: { message: error.message, code: TRPC_ERROR_CODES_BY_KEY[error.trpcCode], data },
+  });
+  return { status: error.status, json, headers: errorHeaders(error, data.retry_after) };
+}
+
+/** Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. */
+function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
+  const read = async (): Promise<unknown> => {
+    try {
+      if (!isQuery) return await readJsonBody(req);
+      const text = new URLSearchParams(req.rawQuery).get("input");
+      return text === null ? undefined : parseStrictJson(text);
+    } catch (error) {
+      throw error instanceof StrictJsonError ? malformed(error, isQuery ? "query" : "body") : error;
+    }
+  };
+  let all: Promise<unknown> | undefined;
+  return async (index: number): Promise<unknown> => {
+    const inputs = await (all ??= read());
+    if (!isBatch) return inputs;
+    if (inputs === undefined) return undefined;
+    if (typeof inputs !== "object" || inputs === null) {
+      throw malformed(
+        new StrictJsonError("A batch's input must be an object of inputs by index."),
+        isQuery ? "query" : "body",
+      );
+    }
+    return (inputs as Record<string, unknown>)[index];
+  };
+}
+
+/**
+ * tRPC's HTTP protocol: single calls and batches, GET for queries, POST for mutations. tRPC's own adapter answers 400, 405
+ * and 415, knows no request id where it refuses a request by itself, and reads JSON leniently.
+ */
+export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, Endpoint>) {
+  async function answer(
+    req: GatewayRequest,
+    name: string,
+    isQuery: boolean,
+    getRawInput: () => Promise<unknown>,
+  ): Promise<Answer> {
+    const endpoint = endpoints.get(name);
+    try {
+      if (endpoint === undefined || (endpoint.type === "query") !== isQuery) throw new ApiError("ROUTE_NOT_FOUND");
+      const ctx = new Context(deps, req.requestId, header(req, "x-api-key"));
+      const data = await endpoint.call(ctx, getRawInput);
+      const json = `{"result":{"data":${ctx.body ?? JSON.stringify(data)}}}`;
+      return { status: 200, json, headers: ctx.replayed ? ["Idempotency-Replayed", "true"] : [] };
+    } catch (thrown) {
+      if (thrown instanceof Error && thrown.cause instanceof RequestAborted) throw thrown.cause;
+      const error = toFailure(thrown, endpoint?.operation);
+      logFailure(deps.log, error, req.requestId, endpoint?.name ?? "unknown");
+      return failureAnswer(error, req.requestId, endpoint);
+    }
+  }
+
+  function refuse(req: GatewayRequest, res: ServerResponse, error: ApiError): void {
+    const { status, json, headers } = failureAnswer(error, req.requestId);
+    sendJson(res, req.requestId, status, json, headers);
+  }
+
+  /** Answers `/trpc/{path}`; `path` is percent-encoded. */
+  return async (req: GatewayRequest, res: ServerResponse, path: string): Promise<void> => {
+    const isQuery = req.method === "GET" || req.method === "HEAD";
+    if (!isQuery && req.method !== "POST") return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
+    const isBatch = new URLSearchParams(req.rawQuery).get("batch") === "1";
+    let decoded: string;
+    try {
+      decoded = decodeURIComponent(path);
+    } catch {
+      return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
+    }
+    const names = isBatch ? decoded.split(",") : [decoded];
+    if (names.length > MAX_BATCH) {
+      const message = `A batch may name at most ${MAX_BATCH} procedures.`;
+      return refuse(req, res, malformed(new StrictJsonError(message), "query"));
+    }
+    const inputOf = inputReader(req, isQuery, isBatch);
+    let answers: Answer[];
+    try {
+      answers = await Promise.all(names.map((name, index) => answer(req, name, isQuery, () => inputOf(index))));
+    } catch (error) {
+      if (error instanceof RequestAborted) return;
+      throw error;
+    }
+    const [first] = answers as [Answer];
+    if (!isBatch) return sendJson(res, req.requestId, first.status, first.json, first.headers);
+    const status = answers.every((one) => one.status === first.status) ? first.status : 207;
+    sendJson(res, req.requestId, status, `[${answers.map((one) => one.json).join(",")}]`);
+  };
+}
