@@ -12,13 +12,15 @@ const override = z
   .meta({ description: "What this QR code says otherwise than the agent; null takes the agent's own." });
 
 /** Body of PUT /v1/qr/{short_id}/agent, with the header members. It replaces: an absent override clears it. */
-export const BindingAttach = z.strictObject({
-  ...QrPath,
-  ...IfMatchVersion,
-  agent_id: z.int().meta({ description: "An agent of yours that is active.", example: 7 }),
-  override: override.nullable().default(null),
-  ...IdempotencyKey,
-});
+export const BindingAttach = z
+  .strictObject({
+    ...QrPath,
+    ...IfMatchVersion,
+    agent_id: z.int().meta({ description: "An agent of yours that is active.", example: 7 }),
+    override: override.nullable().default(null),
+    ...IdempotencyKey,
+  })
+  .meta({ title: "QRAgentBindingUpdate" });
 export type BindingAttach = z.infer<typeof BindingAttach>;
 
 /** Input of DELETE /v1/qr/{short_id}/agent. */
@@ -26,20 +28,22 @@ export const BindingDetach = z.strictObject({ ...QrPath, ...IfMatchVersion, ...I
 export type BindingDetach = z.infer<typeof BindingDetach>;
 
 /** The override of a binding; all three members are always there. */
-export const Override = z.strictObject({
-  greeting_message: z.string().nullable(),
-  system_prompt: z.string().nullable(),
-  voice_name: z.string().nullable(),
-});
+export const Override = z
+  .strictObject({
+    greeting_message: z.string().nullable(),
+    system_prompt: z.string().nullable(),
+    voice_name: z.string().nullable(),
+  })
+  .meta({ example: { greeting_message: "Welcome to the kitchen.", system_prompt: null, voice_name: null } });
 export type Override = z.infer<typeof Override>;
 
 /** A binding, which every QR code has from birth; every member is always there. */
 export const BindingResponse = z
   .strictObject({
-    short_id: z.string(),
+    short_id: z.string().meta({ example: "k3WdP9xTqa" }),
     binding_version: version("Moves by 1 with every attach and detach, a deactivation's detach included."),
     agent: z
-      .strictObject({ id: z.int(), resource_version: version("The agent's version now.") })
+      .strictObject({ id: z.int().meta({ example: 7 }), resource_version: version("The agent's version now.") })
       .meta({ id: "QRAgentBindingAgentResponse" })
       .nullable(),
     override: Override.nullable(),

@@ -36,11 +36,13 @@ const qrFields = {
 };
 
 /** Body of POST /v1/qr, with the header members. */
-export const QrCreate = z.strictObject({
-  ...qrFields,
-  is_active: z.boolean().default(true).meta({ description: "False makes a draft that scans and lists do not see." }),
-  ...IdempotencyKey,
-});
+export const QrCreate = z
+  .strictObject({
+    ...qrFields,
+    is_active: z.boolean().default(true).meta({ description: "False makes a draft that scans and lists do not see." }),
+    ...IdempotencyKey,
+  })
+  .meta({ title: "QRCodeCreateRequest" });
 export type QrCreate = z.infer<typeof QrCreate>;
 
 const shortId = z.string().meta({
@@ -56,12 +58,14 @@ export const QrGet = z.strictObject(QrPath);
 export type QrGet = z.infer<typeof QrGet>;
 
 /** Body of PATCH /v1/qr/{short_id}, with path and version. Absent leaves as is; null clears, but for is_active. */
-export const QrUpdate = z.strictObject({
-  ...QrPath,
-  ...IfMatchVersion,
-  ...qrFields,
-  is_active: z.boolean().nullable().optional().meta({ description: "Absent or null leaves it as it is." }),
-});
+export const QrUpdate = z
+  .strictObject({
+    ...QrPath,
+    ...IfMatchVersion,
+    ...qrFields,
+    is_active: z.boolean().nullable().optional().meta({ description: "Absent or null leaves it as it is." }),
+  })
+  .meta({ title: "QRCodeUpdateRequest" });
 export type QrUpdate = z.infer<typeof QrUpdate>;
 
 /** Input of DELETE /v1/qr/{short_id}. */
@@ -79,11 +83,14 @@ export const QrResponse = z
     scan_url: z
       .string()
       .meta({ description: "What the printed code encodes.", example: "https://qr.example/k3WdP9xTqa" }),
-    name: z.string().nullable(),
-    description: z.string().nullable(),
-    destination_url: z.string().nullable(),
-    external_reference: z.string().nullable(),
-    property_context: z.record(z.string(), z.unknown()).nullable(),
+    name: z.string().nullable().meta({ example: "Front door" }),
+    description: z.string().nullable().meta({ example: null }),
+    destination_url: z.string().nullable().meta({ example: "https://example.com/listings/4711" }),
+    external_reference: z.string().nullable().meta({ example: "listing-4711" }),
+    property_context: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ example: { address: "12 Harbour Street", rooms: 4 } }),
     is_active: z.boolean(),
     resource_version: version("Moves by 1 with every accepted PATCH; not for paywall or binding."),
     created_at: instant("When the code was created."),
