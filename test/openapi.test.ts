@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { appRouter } from "../routers/index.js";
 import { openApiText } from "../src/openapi.js";
+import type { Fragment } from "../src/openapi-parts.js";
 import { endpointsOf } from "../src/procedures.js";
 import { onEachBackend } from "./support/backends.js";
 import { apiClient, expectOk } from "./support/http.js";
@@ -31,7 +32,7 @@ const TABLE: Record<string, number[]> = {
 };
 
 const document = JSON.parse(openApiText(appRouter));
-const operations = Object.entries<typeof document>(document.paths).flatMap(([path, methods]) =>
+const operations = Object.entries<Record<string, Fragment>>(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
 );
 
