@@ -59,7 +59,8 @@ export const SELECT_PAGE = `SELECT ${WIRE_COLUMNS} FROM bench_qr_codes WHERE own
 /** A new row: owner, then the wire columns in their order. */
 export const INSERT = `INSERT INTO bench_qr_codes (owner_id, ${WIRE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const ALPHABET = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+/** The characters of a short_id. */
+export const ALPHABET = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
 /** A random short_id of 10 characters. */
 export function newShortId(): string {
