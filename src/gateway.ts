@@ -14,6 +14,7 @@ import { REVOKED_CHANNEL } from "./key-store.js";
 import { openApiText } from "./openapi.js";
 import { endpointsOf } from "./procedures.js";
 import { openRedis, type Redis } from "./redis.js";
+import { createLookups } from "./services/lookups.js";
 import { createSigner } from "./signing.js";
 
 const REAP_INTERVAL_MS = 10 * 60 * 1000;
@@ -64,6 +65,7 @@ export async function createGateway(config: Config, router: AnyRouter, log: Logg
   const deps: Dependencies = {
     config,
     database,
+    lookups: createLookups(database),
     auth,
     claims: redis
       ? redisClaims(redis, {

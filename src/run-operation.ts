@@ -66,10 +66,11 @@ async function runMutation(
     return result;
   };
   const key = operation.idempotent ? (input.idempotency_key as string | undefined) : undefined;
-  if (key === undefined) return ctx.deps.database.transaction(work, { rerunAfterLostCommit: false });
+  const group = operation.locking ? undefined : ctx.caller.ownerId;
+  if (key === undefined) return ctx.deps.database.transaction(work, { group, rerunAfterLostCommit: false });
 
   const sent = ctx.sent ?? sentOverTrpc(operation, raw);
-  const request = { ownerId: ctx.caller.ownerId, key, fingerprint: fingerprintOf(name, sent) };
+  const request = { ownerId: ctx.caller.ownerId, group, key, fingerprint: fingerprintOf(name, sent) };
   const outcome = await exactlyOnce(ctx.deps, request, async (sql) => JSON.stringify(await work(sql)));
   ctx.body = outcome.body;
   ctx.replayed = outcome.replayed;

@@ -14,6 +14,8 @@ export interface Outcome {
 
 interface KeyedRequest {
   ownerId: number;
+  /** Whom its transaction may be shared with. */
+  group: number | undefined;
   key: string;
   fingerprint: Buffer;
 }
@@ -62,7 +64,7 @@ export async function exactlyOnce(
         await completeReceipt(sql, id, result);
         return result;
       },
-      { rerunAfterLostCommit: true },
+      { group: request.group, rerunAfterLostCommit: true },
     );
     claims.complete(identity, body);
     return { body, replayed: false };

@@ -11,7 +11,7 @@ import type {
   AgentResponse,
   AgentUpdate,
 } from "../schemas/agents.js";
-import { agentTable, findAgent, findAgentByReference, listAgentRows, swapAgent } from "./agent-rows.js";
+import { agentTable, findAgent, listAgentRows, swapAgent, viewAgent, viewAgentByReference } from "./agent-rows.js";
 import { asReferenceConflict } from "./qr.js";
 import { detachAgentEverywhere, referenceHash } from "./qr-rows.js";
 
@@ -82,12 +82,12 @@ export async function listAgents(ctx: Context, input: AgentList): Promise<AgentR
 
 /** One agent, inactive ones too. Throws RESOURCE_NOT_FOUND. */
 export async function getAgent(ctx: Context, input: AgentGet): Promise<AgentResponse> {
-  return presentAgent(await findAgent(ctx, input.agent_id));
+  return presentAgent(await viewAgent(ctx, input.agent_id));
 }
 
 /** One agent by its reference. Throws RESOURCE_NOT_FOUND. */
 export async function getAgentByReference(ctx: Context, input: { external_reference: string }): Promise<AgentResponse> {
-  return presentAgent(await findAgentByReference(ctx, input.external_reference));
+  return presentAgent(await viewAgentByReference(ctx, input.external_reference));
 }
 
 /** Fields that null clears, and those that null leaves as they are. */
@@ -127,7 +127,7 @@ function recordAgentChange(ctx: Context, { id, resourceVersion }: Agent): void {
 
 /** Changes the supplied fields; bindings stay. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT. */
 export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<AgentResponse> {
-  const row = await findAgent(ctx, input.agent_id);
+  const row = await viewAgent(ctx, input.agent_id);
   if (row.resourceVersion !== input.if_match_version)
     throw versionConflict(input.if_match_version, row.resourceVersion);
   const changes = { ...changesOf(input), updatedAt: now() };
@@ -141,7 +141,7 @@ export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<Age
  * an attach either comes before and is detached, or waits and finds it inactive. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT.
  */
 export async function deactivateAgent(ctx: Context, input: AgentDelete): Promise<AgentDeactivateResponse> {
-  const row = await findAgent(ctx, input.agent_id, ctx.sql.forUpdate);
+  const row = await findAgent(ctx, input.agent_id, "update");
   if (row.resourceVersion !== input.if_match_version)
     throw versionConflict(input.if_match_version, row.resourceVersion);
   await swapAgent(ctx, row, agentTable.assign({ isActive: false, updatedAt: now() }));

@@ -6,20 +6,21 @@ import { ApiError, versionConflict } from "../errors.js";
 import { randomText } from "../keys.js";
 import type { QrCreate, QrDeactivateResponse, QrDelete, QrGet, QrList, QrResponse, QrUpdate } from "../schemas/qr.js";
 import {
-  findQr,
-  findQrByReference,
-  listQrRows,
+  listQrViews,
   qrTable,
   referenceHash,
   SHORT_ID_ALPHABET,
   SHORT_ID_LENGTH,
   swapQr,
+  type QrView,
+  viewQr,
+  viewQrByReference,
 } from "./qr-rows.js";
 
 type QrRow = Omit<QrCode, "id">;
 
 /** A row as its owner sees it. */
-function presentQr(ctx: Context, row: QrRow): QrResponse {
+function presentQr(ctx: Context, row: Omit<QrView, "id">): QrResponse {
   return {
     short_id: row.shortId,
     scan_url: `${ctx.deps.config.publicScanUrl}/${row.shortId}`,
@@ -86,20 +87,20 @@ export async function createQr(ctx: Context, input: QrCreate): Promise<QrRespons
 
 /** The caller's active QR codes, newest first. */
 export async function listQr(ctx: Context, input: QrList): Promise<QrResponse[]> {
-  const rows = await listQrRows(ctx, input.limit, input.offset);
+  const rows = await listQrViews(ctx, input.limit, input.offset);
   return rows.map((row) => presentQr(ctx, row));
 }
 
 /** One active QR code. Throws RESOURCE_NOT_FOUND. */
 export async function getQr(ctx: Context, input: QrGet): Promise<QrResponse> {
-  const row = await findQr(ctx, input.short_id);
+  const row = await viewQr(ctx, input.short_id);
   if (!row.isActive) throw new ApiError("RESOURCE_NOT_FOUND");
   return presentQr(ctx, row);
 }
 
 /** One QR code by its reference, a draft too. Throws RESOURCE_NOT_FOUND. */
 export async function getQrByReference(ctx: Context, input: { external_reference: string }): Promise<QrResponse> {
-  return presentQr(ctx, await findQrByReference(ctx, input.external_reference));
+  return presentQr(ctx, await viewQrByReference(ctx, input.external_reference));
 }
 
 /** The columns a PATCH changes: absent leaves as is, null clears what can be empty. */
@@ -120,13 +121,13 @@ function changesOf(input: QrUpdate): Partial<QrCode> {
 }
 
 /** The row at the version the caller last read. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT. */
-async function findQrAtVersion(ctx: Context, shortId: string, expected: number): Promise<QrCode> {
-  const row = await findQr(ctx, shortId);
+async function findQrAtVersion(ctx: Context, shortId: string, expected: number): Promise<QrView> {
+  const row = await viewQr(ctx, shortId);
   if (row.resourceVersion !== expected) throw versionConflict(expected, row.resourceVersion);
   return row;
 }
 
-function recordQrChange(ctx: Context, row: QrCode): void {
+function recordQrChange(ctx: Context, row: QrView): void {
   const { shortId, resourceVersion } = row;
   ctx.change = {
     resource: "qr",
