@@ -101,7 +101,7 @@ onEachBackend("agents", (backend) => {
       expect(row).to.include({ binding_marker: null, resource_version: 1, binding_override: null });
     }
     expect(expectOk(await owner.api.get(`/v1/qr/${kept.short_id}/agent`))).to.deep.equal(untouched);
-    const audit = (await auditOf(owner)).filter((row) => row.procedure === "agents.deactivate").at(-1);
+    const audit = (await auditOf(owner)).findLast((row) => row.procedure === "agents.deactivate");
     expect(audit).to.include({ resource: "agents", resource_id: String(agent.id), version_before: 1 });
   });
 

@@ -11,9 +11,36 @@ const KINDS = [
 
 /** Pairwise different byte for byte, though a collation, a trim or a normalisation may take some for equal. */
 const DIFFERENT = [
-  ...["a", "A", "a ", " a", "\u00E1", "a\u0301", "\u00E0", "%61", "a%20", "agent", "paywall", "public-voice-readiness"],
-  ...["ss", "\u00DF", "a/b", "a?b", "a#b", ".", "..", "a+b", "a\nb", "\u{1F600}", "\u{1F601}", "\u05D0", "'; --", "\\"],
-  ...["by-external-reference", "a\u200B", "\uFB01", "fi"],
+  "a",
+  "A",
+  "a ",
+  " a",
+  "\u00E1",
+  "a\u0301",
+  "\u00E0",
+  "%61",
+  "a%20",
+  "agent",
+  "paywall",
+  "public-voice-readiness",
+  "ss",
+  "\u00DF",
+  "a/b",
+  "a?b",
+  "a#b",
+  ".",
+  "..",
+  "a+b",
+  "a\nb",
+  "\u{1F600}",
+  "\u{1F601}",
+  "\u05D0",
+  "'; --",
+  "\\",
+  "by-external-reference",
+  "a\u200B",
+  "\uFB01",
+  "fi",
 ];
 
 onEachBackend("external references", (backend) => {
@@ -33,7 +60,7 @@ onEachBackend("external references", (backend) => {
       for (const reference of references) made.push(await make(owner, { external_reference: reference }));
       for (const [index, reference] of references.entries())
         expect(expectOk(await find(reference)), reference).to.deep.equal(made[index]);
-      for (const absent of ["B", "a  ", "", "a".repeat(256), "x".repeat(2000)].slice(0, 2).concat("a".repeat(256)))
+      for (const absent of ["B", "a  ", "a".repeat(256), "x".repeat(2000)])
         expectError(await find(absent), 404, "RESOURCE_NOT_FOUND");
       expect(expectIssues(await owner.api.get(`${path}/by-external-reference/%FF`))[0]).to.include({
         location: "path",
