@@ -11,7 +11,7 @@ const MOVED = 12;
 const BOUND_TO_INACTIVE = `SELECT qr.short_id FROM qr_codes qr JOIN agents agent ON agent.id = qr.agent_id
   WHERE qr.owner_id = ? AND agent.is_active = 0`;
 
-onEachBackend("attach against deactivate", function (backend) {
+onEachBackend("attach against deactivate", (backend) => {
   let owner: TestOwner;
   before(async () => {
     owner = await newOwner(backend);
