@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { onEachBackend, type RunningGateway, startGateway } from "./support/backends.js";
-import { expectOk, ifMatch } from "./support/http.js";
+import { onEachBackend, query, type RunningGateway, startGateway } from "./support/backends.js";
+import { expectOk, ifMatch, keyed } from "./support/http.js";
+import { reapReceipts } from "../src/idempotency/receipts.js";
 import { newAgent, newOwner, newQr, type TestOwner } from "./support/owners.js";
 
 const QR_FIELDS = {
@@ -29,8 +30,8 @@ function subsetsOf(fields: object): object[] {
   );
 }
 
-/** Collects the text of every UPDATE that a gateway runs from now on. */
-function collectUpdates({ gateway }: RunningGateway): Set<string> {
+/** Collects the text of every statement that a gateway writes with from now on. */
+function collectWrites({ gateway }: RunningGateway): Set<string> {
   const { database } = gateway.open;
   const { transaction } = database;
   const texts = new Set<string>();
@@ -40,7 +41,7 @@ function collectUpdates({ gateway }: RunningGateway): Set<string> {
         work({
           ...sql,
           run(text, values) {
-            if (text.startsWith("UPDATE")) texts.add(text);
+            texts.add(text);
             return sql.run(text, values);
           },
         }),
@@ -50,31 +51,43 @@ function collectUpdates({ gateway }: RunningGateway): Set<string> {
 }
 
 // A server holds 16,382 prepared statements by default for all of its clients: callers must not decide how many there are.
-onEachBackend("PATCH", (backend) => {
+onEachBackend("fixed statements", (backend) => {
   let running: RunningGateway;
   let owner: TestOwner;
-  let updates: Set<string>;
+  let writes: Set<string>;
   before(async () => {
     running = await startGateway(backend);
     owner = await newOwner(running);
     expectOk(await owner.api.get("/v1/qr"));
   });
   beforeEach(() => {
-    updates = collectUpdates(running);
+    writes = collectWrites(running);
   });
   after(() => running.stop());
 
-  it("runs one statement, whichever fields of a QR code are sent", async () => {
+  it("PATCH runs one, whichever fields of a QR code are sent", async () => {
     const qr = await newQr(owner);
     for (const [index, body] of subsetsOf(QR_FIELDS).entries())
       expectOk(await owner.api.patch(`/v1/qr/${qr.short_id}`, body, ifMatch(index + 1)));
-    expect([...updates].filter((text) => text.startsWith("UPDATE qr_codes"))).to.have.length(1);
+    expect([...writes].filter((text) => text.startsWith("UPDATE qr_codes"))).to.have.length(1);
   });
 
-  it("runs one statement, whichever fields of an agent are sent", async () => {
+  it("PATCH runs one, whichever fields of an agent are sent", async () => {
     const agent = await newAgent(owner);
     for (const [index, body] of subsetsOf(AGENT_FIELDS).entries())
       expectOk(await owner.api.patch(`/v1/agents/${agent.id}`, body, ifMatch(index + 1)));
-    expect([...updates].filter((text) => text.startsWith("UPDATE agents"))).to.have.length(1);
+    expect([...writes].filter((text) => text.startsWith("UPDATE agents"))).to.have.length(1);
+  });
+
+  it("old receipts are deleted by one, however many there are", async () => {
+    for (const count of [1, 2, 5]) {
+      for (let made = 0; made < count; made++)
+        expectOk(await owner.api.post("/v1/qr", {}, keyed(`reaped-${count}-${made}`)));
+      await query(running, "UPDATE idempotency_receipts SET created_at = '2020-01-01 00:00:00.000'");
+      expectOk(await owner.api.post("/v1/qr", {}, keyed(`kept-${count}`)));
+      expect(await reapReceipts(running.gateway.open.database, 3600)).to.equal(count + (count === 1 ? 0 : 1));
+      expect(await query(running, "SELECT id FROM idempotency_receipts")).to.have.length(1);
+    }
+    expect([...writes].filter((text) => text.startsWith("DELETE"))).to.have.length(1);
   });
 });
