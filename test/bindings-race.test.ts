@@ -4,7 +4,7 @@ import { type Answer, expectError, expectOk, ifMatch } from "./support/http.js";
 import { newAgent, newOwner, newQr, type TestOwner } from "./support/owners.js";
 import { ownerId } from "./support/rows.js";
 
-/** 2,000 by hand: `ROUNDS=2000 npx mocha test/bindings-race.test.ts`. */
+/** 2,000 by hand: `ROUNDS=2000 npx mocha --grep 'attach against deactivate'`. */
 const ROUNDS = Number(process.env.ROUNDS ?? 50);
 const MOVED = 12;
 

@@ -1,4 +1,4 @@
-import { type BackendName, query } from "./backends.js";
+import { query } from "./backends.js";
 import type { TestOwner } from "./owners.js";
 
 /** An audit row, as stored. */
@@ -61,6 +61,3 @@ export async function seedQrCodes(
      WHERE i < ${count} ORDER BY i`,
   );
 }
-
-/** True on the backend that has locks of rows. */
-export const isMysql = (backend: BackendName) => backend !== "sqlite";
