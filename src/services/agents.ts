@@ -110,10 +110,14 @@ const KEPT = [
   ["is_active", "isActive"],
 ] as const;
 
-function changesOf(input: AgentUpdate): Partial<Agent> {
-  const cleared = CLEARABLE.filter(([field]) => input[field] !== undefined);
-  const kept = KEPT.filter(([field]) => input[field] !== undefined && input[field] !== null);
-  return Object.fromEntries([...cleared, ...kept].map(([field, property]) => [property, input[field]]));
+/** All columns a PATCH may change are always written: one fixed statement, not one for every set of fields. */
+function changesOf(input: AgentUpdate, row: Agent): Partial<Agent> {
+  const cleared = CLEARABLE.map(([field, property]) => [
+    property,
+    input[field] === undefined ? row[property] : input[field],
+  ]);
+  const kept = KEPT.map(([field, property]) => [property, input[field] ?? row[property]]);
+  return Object.fromEntries([...cleared, ...kept]) as Partial<Agent>;
 }
 
 function recordAgentChange(ctx: Context, { id, resourceVersion }: Agent): void {
@@ -130,7 +134,7 @@ export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<Age
   const row = await viewAgent(ctx, input.agent_id);
   if (row.resourceVersion !== input.if_match_version)
     throw versionConflict(input.if_match_version, row.resourceVersion);
-  const changes = { ...changesOf(input), updatedAt: now() };
+  const changes = { ...changesOf(input, row), updatedAt: now() };
   await swapAgent(ctx, row, agentTable.assign(changes));
   recordAgentChange(ctx, row);
   return presentAgent({ ...row, ...changes, resourceVersion: row.resourceVersion + 1 });

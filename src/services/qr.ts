@@ -103,9 +103,22 @@ export async function getQrByReference(ctx: Context, input: { external_reference
   return presentQr(ctx, await viewQrByReference(ctx, input.external_reference));
 }
 
-/** The columns a PATCH changes: absent leaves as is, null clears what can be empty. */
-function changesOf(input: QrUpdate): Partial<QrCode> {
-  const changes: Partial<QrCode> = {};
+/**
+ * The columns a PATCH may change: absent leaves as is, null clears what can be empty. All are always written, so that the
+ * statement is one fixed text, not one for every set of fields: servers hold a limited number of prepared ones.
+ */
+function changesOf(input: QrUpdate, row: QrCode) {
+  const { name, description, destinationUrl, externalReference, externalReferenceHash, propertyContext, isActive } =
+    row;
+  const changes = {
+    name,
+    description,
+    destinationUrl,
+    externalReference,
+    externalReferenceHash,
+    propertyContext,
+    isActive,
+  };
   if (input.name !== undefined) changes.name = input.name;
   if (input.description !== undefined) changes.description = input.description;
   if (input.destination_url !== undefined) changes.destinationUrl = input.destination_url;
@@ -140,7 +153,7 @@ function recordQrChange(ctx: Context, row: QrView): void {
 /** Changes the supplied fields. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT, EXTERNAL_REFERENCE_CONFLICT. */
 export async function updateQr(ctx: Context, input: QrUpdate): Promise<QrResponse> {
   const row = await findQrAtVersion(ctx, input.short_id, input.if_match_version);
-  const changes = { ...changesOf(input), updatedAt: now() };
+  const changes = { ...changesOf(input, row), updatedAt: now() };
   try {
     await swapQr(ctx, "resourceVersion", row, qrTable.assign(changes));
   } catch (error) {
