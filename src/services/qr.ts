@@ -107,30 +107,18 @@ export async function getQrByReference(ctx: Context, input: { external_reference
  * The columns a PATCH may change: absent leaves as is, null clears what can be empty. All are always written, so that the
  * statement is one fixed text, not one for every set of fields: servers hold a limited number of prepared ones.
  */
-function changesOf(input: QrUpdate, row: QrCode) {
-  const { name, description, destinationUrl, externalReference, externalReferenceHash, propertyContext, isActive } =
-    row;
-  const changes = {
-    name,
-    description,
-    destinationUrl,
-    externalReference,
-    externalReferenceHash,
-    propertyContext,
-    isActive,
-  };
+function changesOf(input: QrUpdate, row: QrView) {
+  const { name, description, destinationUrl, externalReference, propertyContext, isActive } = row;
+  const changes = { name, description, destinationUrl, externalReference, propertyContext, isActive };
   if (input.name !== undefined) changes.name = input.name;
   if (input.description !== undefined) changes.description = input.description;
   if (input.destination_url !== undefined) changes.destinationUrl = input.destination_url;
-  if (input.external_reference !== undefined) {
-    changes.externalReference = input.external_reference;
-    changes.externalReferenceHash = referenceHash(input.external_reference);
-  }
+  if (input.external_reference !== undefined) changes.externalReference = input.external_reference;
   if (input.property_context !== undefined) {
     changes.propertyContext = input.property_context === null ? null : JSON.stringify(input.property_context);
   }
   if (typeof input.is_active === "boolean") changes.isActive = input.is_active;
-  return changes;
+  return { ...changes, externalReferenceHash: referenceHash(changes.externalReference), updatedAt: now() };
 }
 
 /** The row at the version the caller last read. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT. */
@@ -153,7 +141,7 @@ function recordQrChange(ctx: Context, row: QrView): void {
 /** Changes the supplied fields. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT, EXTERNAL_REFERENCE_CONFLICT. */
 export async function updateQr(ctx: Context, input: QrUpdate): Promise<QrResponse> {
   const row = await findQrAtVersion(ctx, input.short_id, input.if_match_version);
-  const changes = { ...changesOf(input, row), updatedAt: now() };
+  const changes = changesOf(input, row);
   try {
     await swapQr(ctx, "resourceVersion", row, qrTable.assign(changes));
   } catch (error) {
