@@ -1,6 +1,6 @@
 import type { PoolConnection } from "mysql2";
 import { command, isLocked, isLost, select, type UseConnection, write } from "./mysql-connection.js";
-import type { Lock, RowInsert, Sql, SqlValue } from "./sql.js";
+import { type Lock, type RowInsert, type Sql, type SqlValue, UniqueViolation } from "./sql.js";
 
 /** The most works that share a transaction. */
 const MAX_MEMBERS = 16;
@@ -13,6 +13,9 @@ const ROW_CHUNKS = [16, 8, 4, 2, 1];
 
 /** Another work of the shared transaction failed after it had written; this one is to be run again, alone. */
 export class GroupAborted extends Error {}
+
+/** A deferred row had a unique value that was there already. */
+export class DeferredViolation extends Error {}
 
 /** The answer to COMMIT did not come. */
 export class CommitLost extends Error {}
@@ -64,7 +67,11 @@ async function insertDeferred(connection: PoolConnection, rows: Member["later"])
     for (let start = 0; start < ofTable.length;) {
       const size = ROW_CHUNKS.find((chunk) => chunk <= ofTable.length - start) as number;
       const values = ofTable.slice(start, start + size).flat();
-      await write(connection, insert + `, ${places}`.repeat(size - 1), values);
+      await write(connection, insert + `, ${places}`.repeat(size - 1), values).catch((error: unknown) => {
+        throw error instanceof UniqueViolation
+          ? new DeferredViolation("A deferred row is there.", { cause: error })
+          : error;
+      });
       start += size;
     }
   }

@@ -1,7 +1,7 @@
 import type { Pool } from "mysql2";
 import { batchedLookup } from "./lookup.js";
 import { connectionsOf, DeadlineExceeded, isLocked, isLost, select } from "./mysql-connection.js";
-import { CommitLost, GroupAborted, groupCommit } from "./mysql-group.js";
+import { CommitLost, DeferredViolation, GroupAborted, groupCommit } from "./mysql-group.js";
 import {
   DATABASE_DEADLINE_MS,
   type Database,
@@ -20,7 +20,7 @@ const RERUN_BACKOFF_MS = 25;
 /** What a failed try means: `rerun` may help, the database is `unavailable`, or the failure is the work's own. */
 function judge(error: unknown): "rerun" | "unavailable" | "own" {
   const cause = error instanceof CommitLost ? error.cause : error;
-  if (isLocked(cause) || isLost(cause)) return "rerun";
+  if (isLocked(cause) || isLost(cause) || cause instanceof DeferredViolation) return "rerun";
   return cause instanceof DeadlineExceeded ? "unavailable" : "own";
 }
 

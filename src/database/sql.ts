@@ -23,7 +23,10 @@ export interface RowInsert {
 export interface Sql {
   all<Row>(text: string, values: SqlValue[], lock?: Lock): Promise<Row[]>;
   run(text: string, values: SqlValue[]): Promise<WriteResult>;
-  /** Inserts a row that nothing in the transaction reads, before it commits. */
+  /**
+   * Inserts a row that nothing in the transaction reads, before it commits and together with others. Where it violates a
+   * unique index, the work is run again: it is for rows whose unique values are random.
+   */
   insertLater(into: RowInsert, values: SqlValue[]): Promise<void>;
 }
 

@@ -40,6 +40,31 @@ async function resolveClaim(database: Database, claim: Claim, identity: ReceiptI
 }
 
 /**
+ * Runs `work` behind the fence: the receipt is inserted before its first statement. Work that only defers inserts has none,
+ * and its receipt is inserted once, with the body.
+ */
+async function behindFence(sql: Sql, identity: ReceiptIdentity, fence: Fence, work: (sql: Sql) => Promise<string>) {
+  let inserting: Promise<void> | undefined;
+  const take = (body = "") =>
+    (inserting ??= insertReceipt(sql, identity, body).then(() => {
+      fence.taken = true;
+    }));
+  const result = await work({
+    all: async (...query) => take().then(() => sql.all(...query)),
+    run: async (...statement) => take().then(() => sql.run(...statement)),
+    insertLater: (...row) => sql.insertLater(...row),
+  });
+  if (inserting === undefined) await take(result);
+  else await completeReceipt(sql, identity.id, result);
+  return result;
+}
+
+/** Whether the receipt was inserted in the transaction that runs. */
+interface Fence {
+  taken: boolean;
+}
+
+/**
  * Runs `work` once for a key, whatever crashes: its receipt is inserted first and committed with its effects, so a second
  * request waits for the first, then replays or is refused. Throws IDEMPOTENCY_CONFLICT and IDEMPOTENCY_IN_PROGRESS.
  */
@@ -53,16 +78,12 @@ export async function exactlyOnce(
   const known = await resolveClaim(database, await claims.take(identity), identity);
   if (known) return known;
 
-  let fenced = false;
+  const fence: Fence = { taken: false };
   try {
     const body = await database.transaction(
-      async (sql) => {
-        fenced = false;
-        await insertReceipt(sql, identity);
-        fenced = true;
-        const result = await work(sql);
-        await completeReceipt(sql, id, result);
-        return result;
+      (sql) => {
+        fence.taken = false;
+        return behindFence(sql, identity, fence, work);
       },
       { group: request.group, rerunAfterLostCommit: true },
     );
@@ -71,7 +92,7 @@ export async function exactlyOnce(
   } catch (error) {
     if (error instanceof ReceiptExists) return await committedOutcome(database, claims, identity);
     claims.release(identity);
-    throw error instanceof LockTimeout && !fenced ? inProgress() : error;
+    throw error instanceof LockTimeout && !fence.taken ? inProgress() : error;
   }
 }
 

@@ -30,9 +30,9 @@ export async function findReceipt(sql: Sql, id: Buffer): Promise<IdempotencyRece
 }
 
 /** Takes the fence: waits for another transaction that holds it, throws ReceiptExists where that one committed. */
-export async function insertReceipt(sql: Sql, identity: ReceiptIdentity): Promise<void> {
+export async function insertReceipt(sql: Sql, identity: ReceiptIdentity, body: string): Promise<void> {
   try {
-    await sql.run(receipts.insert, receipts.values({ ...identity, body: "", createdAt: now() }));
+    await sql.run(receipts.insert, receipts.values({ ...identity, body, createdAt: now() }));
   } catch (error) {
     throw error instanceof UniqueViolation
       ? new ReceiptExists("The receipt is there already.", { cause: error })

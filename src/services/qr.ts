@@ -45,7 +45,9 @@ export function asReferenceConflict(error: unknown): unknown {
 
 async function insertQr(ctx: Context, row: QrRow): Promise<void> {
   try {
-    await ctx.sql.run(qrTable.insert, qrTable.values(row));
+    // Without a reference only the random short_id is unique, and the row can share a statement with others.
+    if (row.externalReference === null) await ctx.sql.insertLater(qrTable, qrTable.values(row));
+    else await ctx.sql.run(qrTable.insert, qrTable.values(row));
   } catch (error) {
     if (!(error instanceof UniqueViolation && error.index.includes("short_id"))) throw asReferenceConflict(error);
     row.shortId = randomText(SHORT_ID_ALPHABET, SHORT_ID_LENGTH);
