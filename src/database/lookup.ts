@@ -1,4 +1,4 @@
-import type { Lookup, LookupOptions, Sql, SqlValue } from "./sql.js";
+import type { Lookup, LookupOptions, Query, Sql, SqlValue } from "./sql.js";
 
 /** The most keys of one statement; places are padded to a power of two, so that few texts are prepared. */
 const MAX_PLACES = 32;
@@ -60,4 +60,22 @@ export function batchedLookup<Row>(sql: Pick<Sql, "all">, options: LookupOptions
       if (calls === undefined) waiting.set(ownerId, [{ key, resolve, reject }]);
       else calls.push({ key, resolve, reject });
     });
+}
+
+/** A query whose equal calls of one event-loop turn share one statement, sent after the turn like a look-up's. */
+export function sharedQuery<Row>(sql: Pick<Sql, "all">, text: string, read: (row: unknown) => Row): Query<Row> {
+  let turn = new Map<string, Promise<Row[]>>();
+
+  async function send(values: SqlValue[]): Promise<Row[]> {
+    await new Promise(setImmediate);
+    turn = new Map();
+    return (await sql.all(text, values)).map(read);
+  }
+
+  return (values) => {
+    const key = JSON.stringify(values);
+    let rows = turn.get(key);
+    if (rows === undefined) turn.set(key, (rows = send(values)));
+    return rows;
+  };
 }

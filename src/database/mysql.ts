@@ -1,5 +1,5 @@
 import type { Pool } from "mysql2";
-import { batchedLookup } from "./lookup.js";
+import { batchedLookup, sharedQuery } from "./lookup.js";
 import { connectionsOf, DeadlineExceeded, isLocked, isLost, select } from "./mysql-connection.js";
 import { CommitLost, DeferredViolation, GroupAborted, groupCommit } from "./mysql-group.js";
 import {
@@ -59,6 +59,7 @@ export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database 
   return {
     read,
     lookup: (options) => batchedLookup(read, options),
+    query: (text, readRow) => sharedQuery(read, text, readRow),
     transaction<T>(work: (sql: Sql) => Promise<T>, { group, rerunAfterLostCommit }: TransactionOptions) {
       const deadline = Date.now() + DATABASE_DEADLINE_MS;
       let shared = group;

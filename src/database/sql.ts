@@ -53,12 +53,17 @@ export interface LookupOptions<Row> {
   read: (row: unknown) => Row;
 }
 
+/** A query whose rows are read into entities. */
+export type Query<Row> = (values: SqlValue[]) => Promise<readonly Row[]>;
+
 /** A database of either kind, with one meaning. */
 export interface Database {
   /** Reads, in autocommit on the primary; never sees inside an open transaction. */
   read: Sql;
   /** A read like `read` for single rows, which may share statements with others of its turn. */
   lookup<Row>(options: LookupOptions<Row>): Lookup<Row>;
+  /** A query like `read`; equal ones of one turn may share a statement, and its rows. */
+  query<Row>(text: string, read: (row: unknown) => Row): Query<Row>;
   /**
    * Runs `work` in one READ COMMITTED transaction and commits when it resolves, rolls back when it throws. What it reads
    * without a lock before its first write is read outside. Deadlocks, lock timeouts and lost connections run it again, within

@@ -5,6 +5,7 @@ import {
   DatabaseUnavailable,
   type Lookup,
   type LookupOptions,
+  type Query,
   readOnly,
   type Sql,
   type SqlValue,
@@ -96,6 +97,10 @@ export function sqliteDatabase(writer: Connection, reader: Connection, close: ()
         return row === undefined ? undefined : readRow(row);
       };
     },
+    query:
+      <Row>(text: string, readRow: (row: unknown) => Row): Query<Row> =>
+      async (values) =>
+        (await read.all(text, values)).map(readRow),
     transaction<T>(work: (sql: Sql) => Promise<T>) {
       const deadline = Date.now() + DATABASE_DEADLINE_MS;
       const turn = last.then(() => run(work, deadline));

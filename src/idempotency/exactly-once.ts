@@ -4,7 +4,14 @@ import { type Database, LockTimeout, type Sql } from "../database/sql.js";
 import { ApiError } from "../errors.js";
 import { sha256 } from "../keys.js";
 import type { Claim, Claims } from "./claims.js";
-import { completeReceipt, findReceipt, insertReceipt, ReceiptExists, type ReceiptIdentity } from "./receipts.js";
+import {
+  completeReceipt,
+  findReceipt,
+  insertReceipt,
+  insertReceiptLater,
+  ReceiptExists,
+  type ReceiptIdentity,
+} from "./receipts.js";
 
 /** The stored form of a result, and whether an earlier request made it. */
 export interface Outcome {
@@ -40,27 +47,31 @@ async function resolveClaim(database: Database, claim: Claim, identity: ReceiptI
 }
 
 /**
- * Runs `work` behind the fence: the receipt is inserted before its first statement. Work that only defers inserts has none,
- * and its receipt is inserted once, with the body.
+ * Runs `work` behind the fence: the receipt is inserted before its first statement. Work that only defers inserts has none;
+ * its receipt joins them on the first try, and is inserted alone on a rerun, which tells a receipt that is there.
  */
 async function behindFence(sql: Sql, identity: ReceiptIdentity, fence: Fence, work: (sql: Sql) => Promise<string>) {
   let inserting: Promise<void> | undefined;
-  const take = (body = "") =>
-    (inserting ??= insertReceipt(sql, identity, body).then(() => {
+  const take = () => {
+    inserting ??= insertReceipt(sql, identity).then(() => {
       fence.taken = true;
-    }));
+    });
+    return inserting;
+  };
+  if (fence.tries++ > 0) await take();
   const result = await work({
     all: async (...query) => take().then(() => sql.all(...query)),
     run: async (...statement) => take().then(() => sql.run(...statement)),
     insertLater: (...row) => sql.insertLater(...row),
   });
-  if (inserting === undefined) await take(result);
+  if (inserting === undefined) await insertReceiptLater(sql, identity, result);
   else await completeReceipt(sql, identity.id, result);
   return result;
 }
 
-/** Whether the receipt was inserted in the transaction that runs. */
 interface Fence {
+  tries: number;
+  /** Whether the receipt was inserted in the transaction that runs. */
   taken: boolean;
 }
 
@@ -78,7 +89,7 @@ export async function exactlyOnce(
   const known = await resolveClaim(database, await claims.take(identity), identity);
   if (known) return known;
 
-  const fence: Fence = { taken: false };
+  const fence: Fence = { tries: 0, taken: false };
   try {
     const body = await database.transaction(
       (sql) => {

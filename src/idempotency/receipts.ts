@@ -29,15 +29,20 @@ export async function findReceipt(sql: Sql, id: Buffer): Promise<IdempotencyRece
   return row === undefined ? undefined : receipts.read(row);
 }
 
+const rowOf = (identity: ReceiptIdentity, body: string) => receipts.values({ ...identity, body, createdAt: now() });
+
+const asReceiptExists = (error: unknown): never => {
+  throw error instanceof UniqueViolation ? new ReceiptExists("The receipt is there already.", { cause: error }) : error;
+};
+
 /** Takes the fence: waits for another transaction that holds it, throws ReceiptExists where that one committed. */
-export async function insertReceipt(sql: Sql, identity: ReceiptIdentity, body: string): Promise<void> {
-  try {
-    await sql.run(receipts.insert, receipts.values({ ...identity, body, createdAt: now() }));
-  } catch (error) {
-    throw error instanceof UniqueViolation
-      ? new ReceiptExists("The receipt is there already.", { cause: error })
-      : error;
-  }
+export async function insertReceipt(sql: Sql, identity: ReceiptIdentity): Promise<void> {
+  await sql.run(receipts.insert, rowOf(identity, "")).catch(asReceiptExists);
+}
+
+/** Takes the fence together with the deferred rows it fences; where the receipt is there, the work may be run again. */
+export async function insertReceiptLater(sql: Sql, identity: ReceiptIdentity, body: string): Promise<void> {
+  await sql.insertLater(receipts, rowOf(identity, body)).catch(asReceiptExists);
 }
 
 /** Stores the result in the receipt. */

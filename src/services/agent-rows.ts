@@ -18,18 +18,20 @@ const deepListText = (where: string) => `SELECT ${agentTable.select} FROM agents
 const DEEP_OFFSET = 500;
 const OWNED = "owner_id = ?";
 const ACTIVE = "owner_id = ? AND is_active = 1";
-const LISTS = {
-  all: { near: listText(OWNED), deep: deepListText(OWNED) },
-  active: { near: listText(ACTIVE), deep: deepListText(ACTIVE) },
-};
 
 /** Look-ups of single agents; made once a database. */
 export function agentLookups(database: Database) {
   const shared = { select: `SELECT ${agentTable.select} FROM agents`, read: agentTable.read };
   const byReference = { column: "external_reference_hash", property: "externalReferenceHash" };
+  const lists = (where: string) => ({
+    near: database.query(listText(where), agentTable.read),
+    deep: database.query(deepListText(where), agentTable.read),
+  });
   return {
     agentById: database.lookup({ ...shared, column: "id", property: "id" }),
     agentByReference: database.lookup({ ...shared, ...byReference }),
+    allAgents: lists(OWNED),
+    activeAgents: lists(ACTIVE),
   };
 }
 
@@ -55,12 +57,15 @@ export async function viewAgentByReference(ctx: Context, reference: string): Pro
 }
 
 /** The caller's agents, newest first. */
-export async function listAgentRows(ctx: Context, all: boolean, limit: number, offset: number): Promise<Agent[]> {
-  const { near, deep } = all ? LISTS.all : LISTS.active;
+export async function listAgentRows(
+  ctx: Context,
+  all: boolean,
+  limit: number,
+  offset: number,
+): Promise<readonly Agent[]> {
+  const { near, deep } = ctx.deps.lookups[all ? "allAgents" : "activeAgents"];
   // As text: MySQL 8.4 refuses a prepared LIMIT that is sent as a double.
-  const values = [ctx.caller.ownerId, String(limit), String(offset)];
-  const rows = await ctx.sql.all(offset > DEEP_OFFSET ? deep : near, values);
-  return rows.map(agentTable.read);
+  return (offset > DEEP_OFFSET ? deep : near)([ctx.caller.ownerId, String(limit), String(offset)]);
 }
 
 /** Compare-and-swap on an agent's version. Throws RESOURCE_VERSION_CONFLICT. */

@@ -70,6 +70,8 @@ export function qrLookups(database: Database) {
       where: " AND deleted_at IS NULL",
     }),
     qrByReference: database.lookup(byReference),
+    qrList: database.query(LIST, qrView.read),
+    qrListDeep: database.query(LIST_DEEP, qrView.read),
   };
 }
 
@@ -89,11 +91,11 @@ export async function viewQrByReference(ctx: Context, reference: string): Promis
 }
 
 /** The caller's active QR codes, newest first. */
-export async function listQrViews(ctx: Context, limit: number, offset: number): Promise<QrView[]> {
+export async function listQrViews(ctx: Context, limit: number, offset: number): Promise<readonly QrView[]> {
+  const { qrList, qrListDeep } = ctx.deps.lookups;
+  const list = offset > DEEP_OFFSET ? qrListDeep : qrList;
   // As text: MySQL 8.4 refuses a prepared LIMIT that is sent as a double.
-  const values = [ctx.caller.ownerId, String(limit), String(offset)];
-  const rows = await ctx.sql.all(offset > DEEP_OFFSET ? LIST_DEEP : LIST, values);
-  return rows.map(qrView.read);
+  return list([ctx.caller.ownerId, String(limit), String(offset)]);
 }
 
 /** A counter of qr_codes, with its property. */
