@@ -13,6 +13,7 @@ import {
 
 const MAX_RERUNS = 3;
 const RERUN_BACKOFF_MS = 25;
+const LOCK_WAIT_SECONDS = 2;
 
 /** Lock timeout rolls back one statement only, so all of these end in a ROLLBACK and a rerun of the whole work. */
 const LOCK_ERRORS = new Set(["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT", "ER_CHECKREAD"]);
@@ -81,7 +82,7 @@ const sqlOn = (connection: PoolConnection): Sql => ({
 
 /** What every connection is told once; `resetOnRelease` is off, so it holds as long as the connection lives. */
 const SESSION = [
-  "SET time_zone = '+00:00', innodb_lock_wait_timeout = 2, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+  `SET time_zone = '+00:00', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
   "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
@@ -98,7 +99,8 @@ export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database 
       }, deadline - Date.now());
       pool.getConnection((error, connection) => {
         clearTimeout(timer);
-        if (error) return reject(error);
+        // The pool's own refusals carry no code: its queue is full, or it is closed.
+        if (error) return reject(error.code === undefined ? new DatabaseUnavailable(true, { cause: error }) : error);
         if (tooLate) return connection.release();
         if (!prepared.has(connection)) {
           prepared.add(connection);
@@ -146,18 +148,28 @@ export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database 
     });
   }
 
-  async function rerun<T>(once: () => Promise<T>, mayRerun: () => boolean, deadline: number): Promise<T> {
+  /** Runs `once` again after what a rerun can mend; `commit` is undefined for a read. */
+  async function rerun<T>(
+    once: () => Promise<T>,
+    deadline: number,
+    commit?: { sent: boolean } & TransactionOptions,
+  ): Promise<T> {
+    let outcomeUnknown = false;
     for (let reruns = 0; ; reruns++) {
       try {
         return await once();
       } catch (error) {
         const transient = isLocked(error) || isLost(error);
         if (!transient && !(error instanceof DeadlineExceeded)) throw error;
+        // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
+        outcomeUnknown ||= commit !== undefined && commit.sent && !isLocked(error);
+        if (outcomeUnknown && !commit?.rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
         const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
-        const spent = reruns === MAX_RERUNS || Date.now() + pause >= deadline;
-        if (!mayRerun()) throw new DatabaseUnavailable(false, { cause: error });
+        // A lock is not waited for again where the deadline would end the wait: that it is locked says more.
+        const needed = (error as DriverError).code === "ER_LOCK_WAIT_TIMEOUT" ? LOCK_WAIT_SECONDS * 1000 : 0;
+        const spent = reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
         if (spent && isLocked(error)) throw new LockTimeout("The row stayed locked.", { cause: error });
-        if (spent || !transient) throw new DatabaseUnavailable(true, { cause: error });
+        if (spent || !transient) throw new DatabaseUnavailable(true, { cause: error, outcomeUnknown });
         await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
@@ -169,19 +181,19 @@ export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database 
       all<Row>(text: string, values: SqlValue[]) {
         const deadline = Date.now() + DATABASE_DEADLINE_MS;
         const once = () => onConnection(deadline, (connection) => execute<Row[]>(connection, text, values));
-        return rerun(once, () => true, deadline);
+        return rerun(once, deadline);
       },
       run: () => Promise.reject(new Error("Writes need a transaction.")),
     },
 
     transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions) {
       const deadline = Date.now() + DATABASE_DEADLINE_MS;
-      const commit = { sent: false };
+      const commit = { sent: false, ...options };
       const once = () => {
         commit.sent = false;
         return attempt(work, deadline, commit);
       };
-      return rerun(once, () => options.rerunAfterLostCommit || !commit.sent, deadline);
+      return rerun(once, deadline, commit);
     },
 
     close,
