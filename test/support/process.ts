@@ -28,7 +28,7 @@ function spawnNode(script: string, args: readonly string[], env: Record<string, 
   const output = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
-  const ended = once(child, "close").then(([code, signal]) => ({ code, signal, ...output }) as Ended);
+  const ended = once(child, "close").then(([code, signal]): Ended => ({ code, signal, ...output }));
   return { child, output, ended };
 }
 
