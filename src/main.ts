@@ -71,10 +71,11 @@ async function main(): Promise<void> {
     log.warn("CONTEXT_SIGNING_KEY is shorter than the 32 bytes that HS256 asks for");
   }
   const gateway = await createGateway(config, appRouter, log);
-  const { database } = config;
-  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.dataSource, database.path) : null;
   drainOnSignal(gateway, () => log.info("Stopped"));
   const port = await listen(gateway, config.port, config.host);
+  const { database } = config;
+  // Once it listens: where the port is taken, the one chance to show the key would be lost.
+  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.database, database.path) : null;
   const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   log.info({ url, database: database.kind, redis: config.redisUrl !== undefined }, "Listening");
   if (firstKey !== null) announceFirstKey(firstKey, url);
