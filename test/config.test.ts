@@ -100,7 +100,7 @@ describe("Configuration", () => {
     const env = { PORT: "x", DATABASE_URL: "mysql://root:secret@h/d?ssl=1" };
     const { code, stdout, stderr } = await runGateway(env);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: "" });
-    expect(`${stderr}`).to.equal(`${refusal(env)}\n`);
+    expect(stderr).to.equal(`${refusal(env)}\n`);
   });
 
   it("says where it could not connect, without a stack or the password", async () => {

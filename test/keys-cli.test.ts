@@ -134,15 +134,15 @@ onServers("Revoking with Redis", () => {
       const told = new Promise<string>((resolve) => void observer.on("message", (_channel, text) => resolve(text)));
       await observer.subscribe("qrv:revoked-keys");
       const useAll = () => Promise.all(nodes.map(({ url }) => apiClient(url, key).get("/v1/qr")));
-      let stop = false;
+      const revoked = new AbortController();
       const using = (async () => {
-        while (!stop) await useAll();
+        while (!revoked.signal.aborted) await useAll();
       })();
       const revoking = runKeys(["revoke", idOf(key)], installation.env);
       expect(await told).to.equal(idOf(key));
       await pause(100);
       for (const answer of await useAll()) expectError(answer, 401, "API_KEY_INVALID");
-      stop = true;
+      revoked.abort();
       await Promise.all([using, revoking]);
     } finally {
       observer.disconnect();
