@@ -158,7 +158,7 @@ export async function query<Row>({ gateway }: RunningGateway, text: string, valu
 }
 
 /** The target of a MySQL installation, for tests that talk to the server itself. */
-export function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
+function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
   if (config.database.kind !== "mysql") throw new Error("Not on MySQL.");
   return config.database;
 }
