@@ -1,3 +1,5 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { appRouter } from "../routers/index.js";
 import { ConfigError, readConfig } from "./config.js";
 import { makeFirstKey } from "./embedded.js";
@@ -5,6 +7,7 @@ import { createGateway, type Gateway } from "./gateway.js";
 import { createLogger } from "./logging.js";
 
 const DRAIN_MS = 10_000;
+const IDLE_CHECK_MS = 50;
 
 function listen({ server }: Gateway, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -17,14 +20,28 @@ function listen({ server }: Gateway, port: number, host: string): Promise<number
   });
 }
 
+/** Closes each connection as soon as no request is on it: idle ones, those that never sent anything, busy ones after their answer. */
+function closeWhenIdle(server: Server, connections: Iterable<Socket>): void {
+  for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  server.prependListener("request", (_req, res: ServerResponse) => (res.shouldKeepAlive = false));
+  server.closeIdleConnections();
+  setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS).unref();
+}
+
 /** Stops accepting, lets what is in flight finish, closes the pools. A second signal, or 10 s, ends it at once. */
 function drainOnSignal(gateway: Gateway, stopped: () => void): void {
+  const { server } = gateway;
+  const connections = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   let draining = false;
   const onSignal = () => {
     if (draining) process.exit(1);
     draining = true;
     setTimeout(() => process.exit(1), DRAIN_MS).unref();
-    gateway.server.close(() => {
+    server.close(() => {
       gateway.close().then(
         () => {
           stopped();
@@ -33,7 +50,7 @@ function drainOnSignal(gateway: Gateway, stopped: () => void): void {
         () => process.exit(1),
       );
     });
-    gateway.server.closeIdleConnections();
+    closeWhenIdle(server, connections);
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
@@ -54,13 +71,14 @@ async function main(): Promise<void> {
     log.warn("CONTEXT_SIGNING_KEY is shorter than the 32 bytes that HS256 asks for");
   }
   const gateway = await createGateway(config, appRouter, log);
-  const { database } = config;
-  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.dataSource, database.path) : null;
+  drainOnSignal(gateway, () => log.info("Stopped"));
   const port = await listen(gateway, config.port, config.host);
+  const { database } = config;
+  // Once it listens: where the port is taken, the one chance to show the key would be lost.
+  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.database, database.path) : null;
   const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   log.info({ url, database: database.kind, redis: config.redisUrl !== undefined }, "Listening");
   if (firstKey !== null) announceFirstKey(firstKey, url);
-  drainOnSignal(gateway, () => log.info("Stopped"));
 }
 
 main().catch((error: unknown) => {
