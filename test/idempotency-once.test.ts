@@ -10,7 +10,7 @@ import {
   sharedGateway,
   startGateway,
 } from "./support/backends.js";
-import { type Answer, expectError, expectOk, keyed } from "./support/http.js";
+import { type Answer, expectError, expectOk, keyed, send } from "./support/http.js";
 import { newOwner, type TestOwner } from "./support/owners.js";
 import { eventually, ownRedis, pause } from "./support/servers.js";
 
@@ -118,6 +118,10 @@ onServers("What Redis holds of a keyed request", () => {
     running = await sharedGateway("mysql + redis");
     owner = await newOwner(running);
     observer = new IoRedis(running.config.redisUrl as string);
+    await eventually(async () => {
+      const ready = await send(running.url, { method: "GET", path: "/readyz" });
+      return ready.body.redis === "ok";
+    }, "Redis is used");
   });
   after(() => observer.disconnect());
 

@@ -50,8 +50,10 @@ onServers("A Redis that breaks", () => {
   it("killed and restarted empty in between: nothing doubles, and it is used again", async () => {
     await survives(6, async (n) => (n % 2 === 0 ? redis.kill() : redis.start()));
     await eventually(async () => (await redisState(running)) === "ok", "Redis is used again");
-    expectOk(await create("afterwards"));
-    await eventually(async () => (await redis.observer.keys("qrv:*:idem:*")).length === 1, "the result is in Redis");
+    await eventually(async () => {
+      expectOk(await create(randomUUID()));
+      return (await redis.observer.keys("qrv:*:idem:*")).length > 0;
+    }, "results are in Redis");
   });
 
   it("stopped: requests stay fast, and what it does late harms nothing", async () => {
@@ -144,6 +146,7 @@ onServers("One Redis under several databases", () => {
     async function restoredAfter(lose: (owner: TestOwner) => Promise<unknown>): Promise<[RunningGateway, TestOwner]> {
       const first = await start();
       const owner = await newOwner(first);
+      await eventually(async () => (await redisState(first)) === "ok", "Redis is used");
       await query(first, "PRAGMA wal_checkpoint(TRUNCATE)");
       const path = (installation.env.DATABASE_URL as string).slice("sqlite:".length);
       await copyFile(path, `${path}.old`);
