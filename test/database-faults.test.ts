@@ -142,7 +142,9 @@ onServers("A database that breaks", () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const calls = Array.from({ length: 2100 }, () =>
       database
-        .transaction(() => held, { rerunAfterLostCommit: false })
+        .transaction((sql) => sql.run("UPDATE settings SET value = value WHERE name = ''", []).then(() => held), {
+          rerunAfterLostCommit: false,
+        })
         .then(
           () => "done",
           (error: unknown) => (error instanceof DatabaseUnavailable && error.retrySafe ? "refused" : String(error)),
