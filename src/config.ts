@@ -118,6 +118,7 @@ const Environment = z.object({
   IDEMPOTENCY_TTL: wholeNumber("IDEMPOTENCY_TTL", "a whole number of seconds", 1, 31_536_000).default(86_400),
   IDEMPOTENCY_LEASE: wholeNumber("IDEMPOTENCY_LEASE", "a whole number of seconds", 1, 300).default(5),
   TRUST_PROXY: trustProxy.default(false),
+  WORKERS: wholeNumber("WORKERS", "a whole number of processes", 1, 256).default(1),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.` }).default("info"),
 });
 
@@ -136,6 +137,8 @@ export interface Config {
   idempotencyTtlSeconds: number;
   idempotencyLeaseSeconds: number;
   trustProxy: boolean | number | string;
+  /** Processes on the one port. */
+  workers: number;
   logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -147,6 +150,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const values = result.data;
   if (values.DATABASE_URL.kind === "mysql" && values.CONTEXT_SIGNING_KEY === undefined) {
     throw new ConfigError("CONTEXT_SIGNING_KEY is required with MySQL: every process must sign with the same key.");
+  }
+  if (values.DATABASE_URL.kind === "sqlite" && values.WORKERS > 1) {
+    throw new ConfigError("WORKERS must be 1 on SQLite: its transactions queue in one process. Use MySQL for more.");
   }
   return {
     port: values.PORT,
@@ -160,6 +166,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     idempotencyTtlSeconds: values.IDEMPOTENCY_TTL,
     idempotencyLeaseSeconds: values.IDEMPOTENCY_LEASE,
     trustProxy: values.TRUST_PROXY,
+    workers: values.WORKERS,
     logLevel: values.LOG_LEVEL,
   };
 }

@@ -36,6 +36,7 @@ const BAD: Record<string, string[]> = {
   IDEMPOTENCY_TTL: ["0", "-1", "1.5", "24h", "31536001"],
   IDEMPOTENCY_LEASE: ["0", "301", "5s"],
   TRUST_PROXY: ["yes", "127.0.0.1/33", "proxy.example", "1,2", "300.1.1.1"],
+  WORKERS: ["0", "257", "two"],
   LOG_LEVEL: ["verbose", "INFO"],
 };
 
@@ -73,6 +74,7 @@ describe("Configuration", () => {
       idempotencyTtlSeconds: 86_400,
       idempotencyLeaseSeconds: 5,
       trustProxy: false,
+      workers: 1,
       logLevel: "info",
     });
   });
