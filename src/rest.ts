@@ -70,7 +70,10 @@ async function readBody(route: Route, req: GatewayRequest, issues: RequestIssue[
     return undefined;
   }
   for (const name of Object.keys(body)) {
-    if (route.reserved.has(name)) issues.push({ location: "body", path: name, message: "There is no such field." });
+    if (!route.reserved.has(name)) continue;
+    issues.push({ location: "body", path: name, message: "There is no such field." });
+    // Else the schema would take it for the header or path member of that name, and report it there a second time.
+    Reflect.deleteProperty(body, name);
   }
   return body;
 }
