@@ -30,7 +30,10 @@ function failureAnswer(error: ApiError, requestId: string, endpoint?: Endpoint):
   return { status: error.status, json, headers: errorHeaders(error, data.retry_after) };
 }
 
-/** Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. */
+/**
+ * Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. A call without input
+ * has an empty one, as over REST.
+ */
 function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   const read = async (): Promise<unknown> => {
     try {
@@ -43,16 +46,15 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   };
   let all: Promise<unknown> | undefined;
   return async (index: number): Promise<unknown> => {
-    const inputs = await (all ??= read());
+    const inputs = (await (all ??= read())) ?? {};
     if (!isBatch) return inputs;
-    if (inputs === undefined) return undefined;
     if (typeof inputs !== "object" || inputs === null) {
       throw malformed(
         new StrictJsonError("A batch's input must be an object of inputs by index."),
         isQuery ? "query" : "body",
       );
     }
-    return (inputs as Record<string, unknown>)[index];
+    return (inputs as Record<string, unknown>)[index] ?? {};
   };
 }
 
