@@ -30,6 +30,8 @@ function failureAnswer(error: ApiError, requestId: string, endpoint?: Endpoint):
   return { status: error.status, json, headers: errorHeaders(error, data.retry_after) };
 }
 
+const orEmpty = (input: unknown) => (input === undefined ? {} : input);
+
 /**
  * Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. A call without input
  * has an empty one, as over REST.
@@ -46,7 +48,7 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   };
   let all: Promise<unknown> | undefined;
   return async (index: number): Promise<unknown> => {
-    const inputs = (await (all ??= read())) ?? {};
+    const inputs = orEmpty(await (all ??= read()));
     if (!isBatch) return inputs;
     if (typeof inputs !== "object" || inputs === null) {
       throw malformed(
@@ -54,7 +56,7 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
         isQuery ? "query" : "body",
       );
     }
-    return (inputs as Record<string, unknown>)[index] ?? {};
+    return orEmpty((inputs as Record<string, unknown>)[index]);
   };
 }
 
