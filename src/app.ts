@@ -84,12 +84,17 @@ const MALFORMED_HTTP = {
   431: "The request's headers are too large.",
 } as const;
 
+/** Answers that are to be sent before their connection is refused. */
+const waiting = new WeakSet<ServerResponse>();
+
 /** Answers what the parser refuses, before there is a request, and closes the connection. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse }): void {
   const pending = socket._httpMessage;
   // A whole request came before what is malformed: the connection's next answer is that one's.
   if (pending?.req.complete && !pending.headersSent) {
-    pending.once("finish", () => refuseMalformed(error, socket));
+    // Every further chunk is malformed again.
+    if (!waiting.has(pending)) pending.once("finish", () => refuseMalformed(error, socket));
+    waiting.add(pending);
     return;
   }
   if (!socket.writable || error.code === "ECONNRESET" || pending?.headersSent) {
