@@ -94,3 +94,8 @@ export function expectIssues(answer: Answer): { location: string; path: string; 
   expectError(answer, 422, "VALIDATION_FAILED");
   return answer.body.error.details.issues;
 }
+
+/** Asserts a 422 and returns the place of each issue. */
+export function placesOf(answer: Answer): [location: string, path: string][] {
+  return expectIssues(answer).map(({ location, path }) => [location, path]);
+}
