@@ -118,6 +118,8 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
     const [first] = answers as [Answer];
     if (!isBatch) return sendJson(res, req.requestId, first.status, first.json, first.headers);
     const status = answers.every((one) => one.status === first.status) ? first.status : 207;
-    sendJson(res, req.requestId, status, `[${answers.map((one) => one.json).join(",")}]`);
+    // Every 401 names its scheme; what else a batch's answers carry is in their data.
+    const headers = status === 401 ? first.headers : [];
+    sendJson(res, req.requestId, status, `[${answers.map((one) => one.json).join(",")}]`, headers);
   };
 }
