@@ -158,7 +158,7 @@ export function restRouter(deps: Dependencies, endpoints: Iterable<Endpoint>): R
     );
   }
   // A router of Express's answers OPTIONS by itself, with 200, on every path it knows.
-  router.options("/{*path}", (req, res) =>
+  router.options("/v1/{*path}", (req, res) =>
     sendError(res, (req as unknown as GatewayRequest).requestId, new ApiError("ROUTE_NOT_FOUND")),
   );
   return router;
