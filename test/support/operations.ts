@@ -102,7 +102,7 @@ export function pathOf({ operation }: Endpoint, { path, query }: Call): string {
 type Headers = Record<string, string | string[]>;
 
 /** A call as REST sends it, without key. */
-export function restRequest(endpoint: Endpoint, call: Call): Sent & { headers: Headers } {
+function restRequest(endpoint: Endpoint, call: Call): Sent & { headers: Headers } {
   const headers: Headers = {};
   if (call.body !== undefined) headers["Content-Type"] = "application/json";
   if (call.version !== undefined) headers["If-Match-Version"] = String(call.version);
