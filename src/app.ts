@@ -89,9 +89,20 @@ const MALFORMED_HTTP = {
   431: "The request's headers are too large.",
 } as const;
 
+/** Answers that are to be sent before their connection is refused. */
+const waiting = new WeakSet<ServerResponse>();
+
 /** Answers what the parser refuses, before there is a request, and closes the connection. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse }): void {
-  if (!socket.writable || error.code === "ECONNRESET" || socket._httpMessage?.headersSent) {
+  const pending = socket._httpMessage;
+  // A whole request came before what is malformed: the connection's next answer is that one's.
+  if (pending?.req.complete && !pending.writableFinished) {
+    // Every further chunk is malformed again.
+    if (!waiting.has(pending)) pending.once("finish", () => refuseMalformed(error, socket));
+    waiting.add(pending);
+    return;
+  }
+  if (!socket.writable || error.code === "ECONNRESET" || pending?.headersSent) {
     socket.destroy();
     return;
   }
@@ -142,8 +153,8 @@ export function createGatewayServer(options: AppOptions): Server {
   // An expectation we do not know is ignored; Node would answer 417.
   server.on("checkExpectation", onRequest);
   server.on("clientError", refuseMalformed);
-  server.on("connect", (_req: IncomingMessage, socket: Duplex) => {
-    const requestId = uuidv7();
+  server.on("connect", (req: IncomingMessage, socket: Duplex) => {
+    const requestId = effectiveRequestId(req);
     const { message, code } = new ApiError("ROUTE_NOT_FOUND");
     writeRaw(
       socket,

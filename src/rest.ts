@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Router } from "express";
 import { z } from "zod";
 import { Context, type Dependencies } from "./context.js";
-import { type RequestIssue, toApiError, validationFailed } from "./errors.js";
+import { ApiError, type RequestIssue, toApiError, validationFailed } from "./errors.js";
 import { HEADER_MEMBERS, requestIssues, retryAfterSeconds } from "./failure.js";
 import { header, readJsonBody, RequestAborted, sendError, sendJson } from "./http.js";
 import { StrictJsonError } from "./json.js";
@@ -157,5 +157,9 @@ export function restRouter(deps: Dependencies, endpoints: Iterable<Endpoint>): R
       handle(deps, route, req as unknown as GatewayRequest, res),
     );
   }
+  // A router of Express's answers OPTIONS by itself, with 200, on every path it knows.
+  router.options("/v1/{*path}", (req, res) =>
+    sendError(res, (req as unknown as GatewayRequest).requestId, new ApiError("ROUTE_NOT_FOUND")),
+  );
   return router;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis as IoRedis } from "ioredis";
 import { type Connection, createConnection } from "mysql2/promise";
+import type { Logger } from "pino";
 import { appRouter } from "../../routers/index.js";
 import { type Config, type DatabaseTarget, readConfig } from "../../src/config.js";
 import { createGateway, type Gateway } from "../../src/gateway.js";
@@ -117,6 +118,7 @@ export async function startGateway(
   backend: BackendName,
   env: Record<string, string> = {},
   given?: Installation,
+  log: Logger = createLogger({ logLevel: "silent" }),
 ): Promise<RunningGateway> {
   const installation = given ?? (await install(backend));
   const config = readConfig({
@@ -125,7 +127,7 @@ export async function startGateway(
     ...installation.env,
     ...env,
   });
-  const gateway = await createGateway(config, appRouter, createLogger({ logLevel: "silent" }));
+  const gateway = await createGateway(config, appRouter, log);
   await new Promise<void>((resolve) => gateway.server.listen(0, "127.0.0.1", resolve));
   const { port } = gateway.server.address() as { port: number };
   return {
