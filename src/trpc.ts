@@ -65,6 +65,7 @@ const effects = t.middleware(async ({ ctx, meta, path, input, getRawInput, next 
   const work = async (sql: Context["sql"]) => {
     ctx.sql = sql;
     ctx.change = undefined;
+    ctx.afterCommit = undefined;
     const result = await next();
     if (!result.ok)
       throw result.error.cause instanceof z.core.$ZodError ? result.error : (result.error.cause ?? result.error);
@@ -73,7 +74,11 @@ const effects = t.middleware(async ({ ctx, meta, path, input, getRawInput, next 
   };
 
   const key = operation.idempotent ? (input as { idempotency_key?: string }).idempotency_key : undefined;
-  if (key === undefined) return ctx.deps.database.transaction(work, { rerunAfterLostCommit: false });
+  if (key === undefined) {
+    const result = await ctx.deps.database.transaction(work, { rerunAfterLostCommit: false });
+    ctx.afterCommit?.();
+    return result;
+  }
 
   const sent = ctx.sent ?? sentOverTrpc(operation, await getRawInput());
   const outcome = await exactlyOnce(
@@ -81,10 +86,17 @@ const effects = t.middleware(async ({ ctx, meta, path, input, getRawInput, next 
     { ownerId: ctx.caller.ownerId, key, fingerprint: fingerprintOf(path, sent) },
     async (sql) => JSON.stringify((await work(sql)).data),
   );
+  ctx.afterCommit?.();
   ctx.body = outcome.body;
   ctx.replayed = outcome.replayed;
   return { ok: true, marker: middlewareMarker, data: JSON.parse(outcome.body) as unknown, ctx };
 });
+
+/** A query of internal apps: tRPC alone offers it, with no `/v1` path, and outside the capability document. */
+export function internalQuery(name: string, clauses: Pick<Clauses, "scopes" | "summary">) {
+  const described = describeOperation("GET", `/trpc/${name}`, clauses);
+  return t.procedure.meta({ operation: described }).use(guard);
+}
 
 /**
  * Starts an operation: its route and its clauses. Then `.input()`, one strict object of path, query, header and body

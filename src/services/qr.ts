@@ -5,6 +5,7 @@ import { UniqueViolation } from "../database/sql.js";
 import { ApiError, versionConflict } from "../errors.js";
 import { randomText } from "../keys.js";
 import type { QrCreate, QrDeactivateResponse, QrDelete, QrGet, QrList, QrResponse, QrUpdate } from "../schemas/qr.js";
+import { forgetBoundGreeting } from "./greeting-audio.js";
 import {
   findQr,
   findQrByReference,
@@ -165,6 +166,7 @@ export async function deleteQr(ctx: Context, input: QrDelete): Promise<QrDeactiv
   });
   const text = `binding_version = binding_version + 1, ${set.text}`;
   await swapQr(ctx, "resourceVersion", row, { text, values: set.values });
+  await forgetBoundGreeting(ctx, row);
   recordQrChange(ctx, row);
   return {
     status: "deactivated",
