@@ -7,7 +7,8 @@ import { createLogger } from "../../src/logging.js";
 import { type Speech, SynthesisError, type SynthesisRequest, type Synthesizer } from "../../src/speech/synthesizer.js";
 import { wrapPcm16 } from "../../src/speech/wav.js";
 import { type BackendName, type Installation, install, query, type RunningGateway } from "./backends.js";
-import { newOwner, type TestOwner } from "./owners.js";
+import { newOwner } from "./owners.js";
+import { QUICK } from "./paces.js";
 
 /** A synthesizer that speaks as it is told to, and remembers what it was asked. */
 export class ScriptedSynthesizer implements Synthesizer {
@@ -56,9 +57,6 @@ export function slowly(ms: number) {
     });
 }
 
-/** Paces that a test can wait for. */
-const QUICK = { leaseMs: 600, heartbeatMs: 100, idleMs: 50, backoffMs: 20, maxBackoffMs: 200 };
-
 /** A gateway whose greetings are spoken by `synthesizer`, or by its own where none is given. */
 export async function startSpeaking(
   backend: BackendName,
@@ -88,21 +86,25 @@ export async function startSpeaking(
 }
 
 /** A typed client, as internal apps have it. */
-export function typedClient({ running, key }: TestOwner) {
-  const link = httpBatchLink({ url: `${running.url}/trpc`, headers: { "X-API-Key": key } });
+export function typedClient(url: string, key: string) {
+  const link = httpBatchLink({ url: `${url}/trpc`, headers: { "X-API-Key": key } });
   return createTRPCClient<AppRouter>({ links: [link] });
 }
 
 /** A new owner's typed client and REST calls. */
 export async function newListener(running: RunningGateway) {
   const owner = await newOwner(running);
-  return { ...owner, trpc: typedClient(owner) };
+  return { ...owner, trpc: typedClient(running.url, owner.key) };
 }
 
 export type Listener = Awaited<ReturnType<typeof newListener>>;
 
 /** The greeting's audio once it has this status; fails after 10 s. */
-export async function audioWhen(listener: Listener, input: { agent_id: number; short_id?: string }, status = "ready") {
+export async function audioWhen(
+  listener: Pick<Listener, "trpc">,
+  input: { agent_id: number; short_id?: string },
+  status = "ready",
+) {
   const deadline = Date.now() + 10_000;
   for (;;) {
     const answer = await listener.trpc.agents.greetingAudio.query(input);
