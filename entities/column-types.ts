@@ -3,7 +3,9 @@ import type { ColumnOptions, ValueTransformer } from "typeorm";
 /** Database text `2026-01-31 08:00:00.000` (UTC) to RFC 3339 `2026-01-31T08:00:00.000Z`; a `Date` is taken too. */
 export function fromDatabaseTime(value: string | Date): string {
   if (typeof value !== "string") return value.toISOString();
-  return `${value.slice(0, 10)}T${value.slice(11)}Z`;
+  // mysql2 leaves trailing zero parts out of what the binary protocol sends short.
+  const whole = value.length === 23 ? value : value + " 00:00:00.000".slice(value.length - 10);
+  return `${whole.slice(0, 10)}T${whole.slice(11)}Z`;
 }
 
 /** RFC 3339 UTC with milliseconds to the text both databases store. */

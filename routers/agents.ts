@@ -78,6 +78,7 @@ export const agents = router({
     can: ["agents", "deactivate"],
     scopes: ["agents:write"],
     versioned: true,
+    locking: true,
     summary: "Deactivate a voice agent",
     description:
       "Detaches it from every QR code it is bound to, in one transaction. Accepted on an inactive agent too.",

@@ -5,12 +5,14 @@ import type { Database, Sql } from "./database/sql.js";
 import type { Claims } from "./idempotency/claims.js";
 import type { SentRequest } from "./idempotency/fingerprint.js";
 import type { Operation } from "./operation.js";
+import type { Lookups } from "./services/lookups.js";
 import type { ContextSigner } from "./signing.js";
 
 /** What the composition root makes once and every call uses. */
 export interface Dependencies {
   config: Config;
   database: Database;
+  lookups: Lookups;
   auth: Authenticator;
   claims: Claims;
   signer: ContextSigner;

@@ -15,6 +15,7 @@ import { REVOKED_CHANNEL } from "./key-store.js";
 import { openApiText } from "./openapi.js";
 import { endpointsOf } from "./procedures.js";
 import { openRedis, type Redis } from "./redis.js";
+import { createLookups } from "./services/lookups.js";
 import { createSigner } from "./signing.js";
 import { createSynthesizer } from "./speech/create-synthesizer.js";
 
@@ -92,6 +93,7 @@ export async function createGateway(
   const deps: Dependencies = {
     config,
     database,
+    lookups: createLookups(database),
     auth,
     claims: redis
       ? redisClaims(redis, {

@@ -82,12 +82,14 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       // What comes after is still read, and dropped: a caller that is cut off while sending never sees the answer.
       if (length <= MAX_BODY_BYTES) chunks.push(chunk);
     });
+    const aborted = () => reject(new RequestAborted("The request was aborted."));
     req.on("end", () => {
+      req.off("close", aborted);
       if (length > MAX_BODY_BYTES) reject(new StrictJsonError("The body is larger than 1 MiB."));
       else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
     });
     req.on("error", reject);
-    req.on("close", () => reject(new RequestAborted("The request was aborted.")));
+    req.on("close", aborted);
   });
 }
 

@@ -57,8 +57,8 @@ function signMarker(ctx: Context, row: QrCode, agentId: number): Promise<string>
  * locks them. Throws RESOURCE_NOT_FOUND (either), RESOURCE_VERSION_CONFLICT, BINDING_TARGET_INACTIVE.
  */
 export async function attachAgent(ctx: Context, input: BindingAttach): Promise<BindingResponse> {
-  const agent = await findAgent(ctx, input.agent_id, ctx.sql.forShare);
-  const row = await findQr(ctx, input.short_id, ctx.sql.forUpdate);
+  const agent = await findAgent(ctx, input.agent_id, "share");
+  const row = await findQr(ctx, input.short_id, "update");
   if (row.bindingVersion !== input.if_match_version) throw versionConflict(input.if_match_version, row.bindingVersion);
   if (!agent.isActive) throw new ApiError("BINDING_TARGET_INACTIVE");
   const changes = {

@@ -1,4 +1,3 @@
-import type { Agent } from "../../entities/agent.js";
 import type { Context } from "../context.js";
 import { ApiError } from "../errors.js";
 import { changesGreeting, greetingDigest, greetingOf, needsGreeting, type Speaker } from "../greetings/greeting.js";
@@ -15,13 +14,15 @@ async function lookAfter(ctx: Context, agentId: number): Promise<void> {
   ctx.afterCommit = ctx.deps.wakeGreetings;
 }
 
+type SpeakingAgent = Speaker & { id: number };
+
 /** A new agent's greeting is made where it has one; anything else costs nothing. */
 export async function greetNewAgent(ctx: Context, agentId: number, agent: Speaker): Promise<void> {
   if (agent.greetingEnabled && greetingOf(agent, null) !== null) await lookAfter(ctx, agentId);
 }
 
 /** A changed agent's greetings are made again where they are needed; any other change costs nothing. */
-export async function greetChangedAgent(ctx: Context, before: Agent, changes: Partial<Agent>): Promise<void> {
+export async function greetChangedAgent(ctx: Context, before: SpeakingAgent, changes: Partial<Speaker>): Promise<void> {
   if (needsGreeting(before, { ...before, ...changes })) await lookAfter(ctx, before.id);
 }
 
@@ -41,7 +42,7 @@ export async function forgetBoundGreeting(ctx: Context, { agentId, bindingOverri
 export async function greetBinding(
   ctx: Context,
   before: Bound,
-  agent: Agent,
+  agent: SpeakingAgent,
   override: Override | null,
 ): Promise<void> {
   const speaks = agent.greetingEnabled && changesGreeting(override) && greetingOf(agent, override) !== null;
