@@ -45,6 +45,7 @@ function countStatements(database: Database): () => number {
           ...sql,
           all: (text, values) => (sent++, sql.all(text, values)),
           run: (text, values) => (sent++, sql.run(text, values)),
+          insertLater: (into, values) => (sent++, sql.insertLater(into, values)),
         }),
       options,
     );

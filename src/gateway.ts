@@ -9,7 +9,7 @@ import { openDatabase, type OpenDatabase } from "./database/open.js";
 import { keptSigningKey } from "./embedded.js";
 import { GreetingWorker, type GreetingWorkerOptions } from "./greetings/worker.js";
 import { noClaims, redisClaims } from "./idempotency/claims.js";
-import { reapReceipts } from "./idempotency/receipts.js";
+import { reapReceipts, receiptAgeSeconds } from "./idempotency/receipts.js";
 import { installationId } from "./installation.js";
 import { REVOKED_CHANNEL } from "./key-store.js";
 import { openApiText } from "./openapi.js";
@@ -20,8 +20,6 @@ import { createSigner } from "./signing.js";
 import { createSynthesizer } from "./speech/create-synthesizer.js";
 
 const REAP_INTERVAL_MS = 10 * 60 * 1000;
-const MIN_RECEIPT_AGE_SECONDS = 72 * 3600;
-const RECEIPT_MARGIN_SECONDS = 24 * 3600;
 
 /** A gateway with its connections open. */
 export interface Gateway {
@@ -39,7 +37,7 @@ async function signingKey(config: Config): Promise<string> {
 
 /** Deletes old receipts now and then, until stopped. */
 function keepReaping(open: OpenDatabase, config: Config, log: Logger): () => void {
-  const age = Math.max(MIN_RECEIPT_AGE_SECONDS, config.idempotencyTtlSeconds + RECEIPT_MARGIN_SECONDS);
+  const age = receiptAgeSeconds(config.idempotencyTtlSeconds);
   const reap = () => {
     reapReceipts(open.database, age).catch((error: unknown) => log.warn({ err: error }, "Old receipts stay for now"));
   };

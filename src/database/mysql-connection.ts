@@ -1,5 +1,5 @@
 import type { ExecuteValues, Pool, PoolConnection, ResultSetHeader } from "mysql2";
-import { type Lock, type SqlValue, UniqueViolation, type WriteResult } from "./sql.js";
+import { DatabaseUnavailable, type Lock, type SqlValue, UniqueViolation, type WriteResult } from "./sql.js";
 
 /** Lock timeout rolls back one statement only, so all of these end in a ROLLBACK and a rerun of the whole work. */
 const LOCK_ERRORS = new Set(["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT", "ER_CHECKREAD"]);
@@ -22,6 +22,9 @@ const LOST_ERRORS = new Set([
   "ER_READ_ONLY_MODE",
 ]);
 
+/** How long a statement waits for a row that another transaction has locked. */
+export const LOCK_WAIT_SECONDS = 2;
+
 /** The time for the database was over; what it was doing then is unknown. */
 export class DeadlineExceeded extends Error {}
 
@@ -32,6 +35,9 @@ interface DriverError extends Error {
 
 /** Another transaction was in the way; running the whole work again may succeed. */
 export const isLocked = (error: unknown): boolean => LOCK_ERRORS.has((error as DriverError).code ?? "");
+
+/** The row stayed locked for `LOCK_WAIT_SECONDS`. */
+export const isLockTimeout = (error: unknown): boolean => (error as DriverError).code === "ER_LOCK_WAIT_TIMEOUT";
 
 /** The connection, or the server behind it, is gone. */
 export const isLost = (error: unknown): boolean =>
@@ -75,7 +81,7 @@ export function command(connection: PoolConnection, text: string): Promise<void>
 
 /** What every connection is told once; `resetOnRelease` is off, so it holds as long as the connection lives. */
 const SESSION = [
-  "SET time_zone = '+00:00', innodb_lock_wait_timeout = 2, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+  `SET time_zone = '+00:00', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
   "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
@@ -102,7 +108,8 @@ export function connectionsOf(pool: Pool): UseConnection {
       }, deadline - Date.now());
       pool.getConnection((error, connection) => {
         clearTimeout(timer);
-        if (error) return reject(error);
+        // The pool's own refusals carry no code: its queue is full, or it is closed.
+        if (error) return reject(error.code === undefined ? new DatabaseUnavailable(true, { cause: error }) : error);
         if (tooLate) return connection.release();
         prepare(connection);
         resolve(connection);

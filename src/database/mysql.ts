@@ -1,6 +1,14 @@
 import type { Pool } from "mysql2";
 import { batchedLookup, sharedQuery } from "./lookup.js";
-import { connectionsOf, DeadlineExceeded, isLocked, isLost, select } from "./mysql-connection.js";
+import {
+  connectionsOf,
+  DeadlineExceeded,
+  isLocked,
+  isLockTimeout,
+  isLost,
+  LOCK_WAIT_SECONDS,
+  select,
+} from "./mysql-connection.js";
 import { CommitLost, DeferredViolation, GroupAborted, groupCommit } from "./mysql-group.js";
 import {
   DATABASE_DEADLINE_MS,
@@ -26,17 +34,23 @@ function judge(error: unknown): "rerun" | "unavailable" | "own" {
 
 /** Tries again, at most three times with full jitter, all within one deadline. */
 async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLostCommit: boolean): Promise<T> {
+  let outcomeUnknown = false;
   for (let reruns = 0; ; reruns++) {
     try {
       return await once();
     } catch (error) {
-      if (error instanceof CommitLost && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
       const verdict = judge(error);
       if (verdict === "own") throw error;
+      const cause = error instanceof CommitLost ? error.cause : error;
+      // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
+      outcomeUnknown ||= error instanceof CommitLost && !isLocked(cause);
+      if (outcomeUnknown && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
       const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
-      const spent = verdict === "unavailable" || reruns === MAX_RERUNS || Date.now() + pause >= deadline;
-      if (spent && isLocked(error)) throw new LockTimeout("The row stayed locked.", { cause: error });
-      if (spent) throw new DatabaseUnavailable(true, { cause: error });
+      // A lock is not waited for again where the deadline would end the wait: that it is locked says more.
+      const needed = isLockTimeout(cause) ? LOCK_WAIT_SECONDS * 1000 : 0;
+      const spent = verdict === "unavailable" || reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
+      if (spent && isLocked(cause)) throw new LockTimeout("The row stayed locked.", { cause: error });
+      if (spent) throw new DatabaseUnavailable(true, { cause: error, outcomeUnknown });
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }

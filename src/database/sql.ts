@@ -84,12 +84,16 @@ export const DATABASE_DEADLINE_MS = 5000;
 
 /** The database did not answer in time. */
 export class DatabaseUnavailable extends Error {
+  /** True where a COMMIT was sent and never answered. */
+  readonly outcomeUnknown: boolean;
+
   /** `retrySafe` is false where a COMMIT was lost and sending the request again could do it twice. */
   constructor(
     readonly retrySafe: boolean,
-    options?: ErrorOptions,
+    options: ErrorOptions & { outcomeUnknown?: boolean } = {},
   ) {
     super("The database did not answer in time.", options);
+    this.outcomeUnknown = options.outcomeUnknown ?? !retrySafe;
   }
 }
 

@@ -7,6 +7,8 @@ import { tableOf } from "../database/table.js";
 const receipts = tableOf(IdempotencyReceipt);
 const FIND = `SELECT ${receipts.select} FROM ${receipts.name} WHERE id = ?`;
 const COMPLETE = `UPDATE ${receipts.name} SET body = ? WHERE id = ?`;
+const MIN_AGE_SECONDS = 72 * 3600;
+const AGE_MARGIN_SECONDS = 24 * 3600;
 const REAP_BATCH = 500;
 const OLDEST = `SELECT id FROM ${receipts.name} WHERE created_at < ? ORDER BY created_at LIMIT ${REAP_BATCH}`;
 const REAP = `DELETE FROM ${receipts.name} WHERE id IN (${"?, ".repeat(REAP_BATCH - 1)}?)`;
@@ -48,6 +50,11 @@ export async function insertReceiptLater(sql: Sql, identity: ReceiptIdentity, bo
 /** Stores the result in the receipt. */
 export async function completeReceipt(sql: Sql, id: Buffer, body: string): Promise<void> {
   await sql.run(COMPLETE, [body, id]);
+}
+
+/** How long receipts are kept where Redis keeps results for `ttlSeconds`: always longer, for they have the last word. */
+export function receiptAgeSeconds(ttlSeconds: number): number {
+  return Math.max(MIN_AGE_SECONDS, ttlSeconds + AGE_MARGIN_SECONDS);
 }
 
 /** Deletes receipts older than `ageSeconds`, in batches that hold no lock for long. Returns how many. */
