@@ -115,6 +115,12 @@ const Environment = z.object({
     .default("gemini-3.1-flash-live-preview"),
   CONTEXT_SIGNING_KEY: z.string().optional(),
   OUTCOME_SINK_URL: httpUrl("OUTCOME_SINK_URL").optional(),
+  GEMINI_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, { error: "GEMINI_API_KEY must be printable ASCII without blanks." })
+    .optional(),
+  GEMINI_BASE_URL: httpUrl("GEMINI_BASE_URL").optional(),
+  GEMINI_TTS_MODEL: z.string().optional(),
   IDEMPOTENCY_TTL: wholeNumber("IDEMPOTENCY_TTL", "a whole number of seconds", 1, 31_536_000).default(86_400),
   IDEMPOTENCY_LEASE: wholeNumber("IDEMPOTENCY_LEASE", "a whole number of seconds", 1, 300).default(5),
   TRUST_PROXY: trustProxy.default(false),
@@ -134,6 +140,10 @@ export interface Config {
   /** Undefined on the embedded default: it makes and keeps its own. */
   contextSigningKey: string | undefined;
   outcomeSinkUrl: string | undefined;
+  /** With a key greetings are spoken by Gemini; without, offline. */
+  geminiApiKey: string | undefined;
+  geminiBaseUrl: string | undefined;
+  geminiTtsModel: string | undefined;
   idempotencyTtlSeconds: number;
   idempotencyLeaseSeconds: number;
   trustProxy: boolean | number | string;
@@ -163,6 +173,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     defaultVoiceModel: values.DEFAULT_VOICE_MODEL,
     contextSigningKey: values.CONTEXT_SIGNING_KEY,
     outcomeSinkUrl: values.OUTCOME_SINK_URL,
+    geminiApiKey: values.GEMINI_API_KEY,
+    geminiBaseUrl: values.GEMINI_BASE_URL,
+    geminiTtsModel: values.GEMINI_TTS_MODEL,
     idempotencyTtlSeconds: values.IDEMPOTENCY_TTL,
     idempotencyLeaseSeconds: values.IDEMPOTENCY_LEASE,
     trustProxy: values.TRUST_PROXY,

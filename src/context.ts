@@ -17,6 +17,8 @@ export interface Dependencies {
   claims: Claims;
   signer: ContextSigner;
   log: Logger;
+  /** Called when marked greetings are committed. */
+  wakeGreetings: () => void;
   /** Every operation by its tRPC name, for the capability document. */
   operations: ReadonlyMap<string, Operation>;
 }
@@ -39,6 +41,8 @@ export class Context {
   sql: Sql;
   /** What the mutation reports of itself. */
   change: Change | undefined;
+  /** What the mutation wants done once it is committed. */
+  afterCommit: (() => void) | undefined;
   /** The result as stored, where one is: sent byte for byte. */
   body: string | undefined;
   replayed = false;

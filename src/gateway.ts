@@ -7,6 +7,7 @@ import type { Config } from "./config.js";
 import type { Dependencies } from "./context.js";
 import { openDatabase, type OpenDatabase } from "./database/open.js";
 import { keptSigningKey } from "./embedded.js";
+import { GreetingWorker, type GreetingWorkerOptions } from "./greetings/worker.js";
 import { noClaims, redisClaims } from "./idempotency/claims.js";
 import { reapReceipts, receiptAgeSeconds } from "./idempotency/receipts.js";
 import { installationId } from "./installation.js";
@@ -16,6 +17,7 @@ import { endpointsOf } from "./procedures.js";
 import { openRedis, type Redis } from "./redis.js";
 import { createLookups } from "./services/lookups.js";
 import { createSigner } from "./signing.js";
+import { createSynthesizer } from "./speech/create-synthesizer.js";
 
 const REAP_INTERVAL_MS = 10 * 60 * 1000;
 
@@ -51,14 +53,40 @@ async function isDatabaseReady(open: OpenDatabase): Promise<boolean> {
   );
 }
 
+/** What a test or a measurement puts in place of the gateway's own parts; null greetings are never spoken. */
+export interface GatewayParts {
+  greetings?: Partial<Pick<GreetingWorkerOptions, "synthesizer" | "timings">> | null;
+}
+
+function startGreetings(
+  config: Config,
+  { database }: OpenDatabase,
+  log: Logger,
+  { greetings }: GatewayParts,
+): GreetingWorker | undefined {
+  if (greetings === null) return undefined;
+  return new GreetingWorker({
+    database,
+    log,
+    synthesizer: greetings?.synthesizer ?? createSynthesizer(config),
+    timings: greetings?.timings,
+  });
+}
+
 /** Opens database and Redis and makes the server of a router; not listening yet. */
-export async function createGateway(config: Config, router: AnyRouter, log: Logger): Promise<Gateway> {
+export async function createGateway(
+  config: Config,
+  router: AnyRouter,
+  log: Logger,
+  parts: GatewayParts = {},
+): Promise<Gateway> {
   const open = await openDatabase(config.database);
   const { database } = open;
   const auth = createAuthenticator(database, (error) => log.warn({ err: error }, "A key's last use was not noted"));
   const redis: Redis | undefined = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log);
   redis?.subscribe(REVOKED_CHANNEL, (keyId) => auth.forget(keyId));
 
+  const greetings = startGreetings(config, open, log, parts);
   const endpoints = endpointsOf(router);
   const deps: Dependencies = {
     config,
@@ -74,6 +102,7 @@ export async function createGateway(config: Config, router: AnyRouter, log: Logg
       : noClaims,
     signer: createSigner(await signingKey(config)),
     log,
+    wakeGreetings: () => greetings?.wake(),
     operations: new Map([...endpoints.values()].map((endpoint) => [endpoint.name, endpoint.operation])),
   };
   const redisState = () => {
@@ -92,6 +121,7 @@ export async function createGateway(config: Config, router: AnyRouter, log: Logg
     open,
     async close() {
       stopReaping();
+      await greetings?.stop();
       await redis?.close();
       await database.close();
     },

@@ -61,17 +61,23 @@ async function runMutation(
   const work = async (sql: Sql) => {
     ctx.sql = sql;
     ctx.change = undefined;
+    ctx.afterCommit = undefined;
     const result = await resolve(input);
     if (operation.audited) await writeAudit(ctx, name);
     return result;
   };
   const key = operation.idempotent ? (input.idempotency_key as string | undefined) : undefined;
   const group = operation.locking ? undefined : ctx.caller.ownerId;
-  if (key === undefined) return ctx.deps.database.transaction(work, { group, rerunAfterLostCommit: false });
+  if (key === undefined) {
+    const result = await ctx.deps.database.transaction(work, { group, rerunAfterLostCommit: false });
+    ctx.afterCommit?.();
+    return result;
+  }
 
   const sent = ctx.sent ?? sentOverTrpc(operation, raw);
   const request = { ownerId: ctx.caller.ownerId, group, key, fingerprint: fingerprintOf(name, sent) };
   const outcome = await exactlyOnce(ctx.deps, request, async (sql) => JSON.stringify(await work(sql)));
+  ctx.afterCommit?.();
   ctx.body = outcome.body;
   ctx.replayed = outcome.replayed;
   return JSON.parse(outcome.body) as unknown;

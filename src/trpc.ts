@@ -45,22 +45,8 @@ function singleMiddleware(meta: ProcedureMeta, input: z.ZodObject, output: z.Zod
   return run;
 }
 
-/**
- * Starts an operation: its route and its clauses. Then `.input()`, one strict object of path, query, header and body
- * members; `.output()`, which runs inside the transaction of a mutation; and `.query()` or `.mutation()`.
- */
-export function operation(method: OpenApiMethod, path: `/${string}`, clauses: Clauses) {
-  const described = describeOperation(method, path, clauses);
-  const meta = {
-    operation: described,
-    openapi: {
-      method,
-      path,
-      summary: clauses.summary,
-      ...(clauses.description === undefined ? {} : { description: clauses.description }),
-      errorResponses: errorStatuses(described),
-    },
-  };
+/** Builds a procedure in the order `.input()`, `.output()`, then `.query()` or `.mutation()`. */
+function procedureOf(meta: ProcedureMeta) {
   return {
     input: <Input extends z.ZodObject>(input: Input) => {
       const typedInput = t.procedure.input(input);
@@ -80,4 +66,27 @@ export function operation(method: OpenApiMethod, path: `/${string}`, clauses: Cl
       };
     },
   };
+}
+
+/**
+ * Starts an operation: its route and its clauses. Then `.input()`, one strict object of path, query, header and body
+ * members; `.output()`, which runs inside the transaction of a mutation; and `.query()` or `.mutation()`.
+ */
+export function operation(method: OpenApiMethod, path: `/${string}`, clauses: Clauses) {
+  const described = describeOperation(method, path, clauses);
+  return procedureOf({
+    operation: described,
+    openapi: {
+      method,
+      path,
+      summary: clauses.summary,
+      ...(clauses.description === undefined ? {} : { description: clauses.description }),
+      errorResponses: errorStatuses(described),
+    },
+  });
+}
+
+/** Starts a query of internal apps: tRPC alone offers it, with no `/v1` path and outside the capability document. */
+export function internalQuery(name: string, clauses: Pick<Clauses, "scopes" | "summary">) {
+  return procedureOf({ operation: describeOperation("GET", `/trpc/${name}`, clauses) });
 }

@@ -13,6 +13,7 @@ import type {
 } from "../schemas/agents.js";
 import { agentTable, findAgent, listAgentRows, swapAgent, viewAgent, viewAgentByReference } from "./agent-rows.js";
 import { asReferenceConflict } from "./qr.js";
+import { forgetAllBound, greetChangedAgent, greetNewAgent } from "./greeting-audio.js";
 import { detachAgentEverywhere, referenceHash } from "./qr-rows.js";
 
 /** A row as its owner sees it. */
@@ -68,6 +69,7 @@ export async function createAgent(ctx: Context, input: AgentCreate): Promise<Age
   try {
     const { insertId } = await ctx.sql.run(agentTable.insert, agentTable.values(row));
     ctx.change = { resource: "agents", resourceId: String(insertId), versionBefore: null, versionAfter: 1 };
+    await greetNewAgent(ctx, insertId, row);
     return presentAgent({ ...row, id: insertId });
   } catch (error) {
     throw asReferenceConflict(error);
@@ -136,6 +138,7 @@ export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<Age
     throw versionConflict(input.if_match_version, row.resourceVersion);
   const changes = { ...changesOf(input, row), updatedAt: now() };
   await swapAgent(ctx, row, agentTable.assign(changes));
+  await greetChangedAgent(ctx, row, changes);
   recordAgentChange(ctx, row);
   return presentAgent({ ...row, ...changes, resourceVersion: row.resourceVersion + 1 });
 }
@@ -150,6 +153,7 @@ export async function deactivateAgent(ctx: Context, input: AgentDelete): Promise
     throw versionConflict(input.if_match_version, row.resourceVersion);
   await swapAgent(ctx, row, agentTable.assign({ isActive: false, updatedAt: now() }));
   const detached = await detachAgentEverywhere(ctx.sql, row.id);
+  await forgetAllBound(ctx, row.id, detached);
   recordAgentChange(ctx, row);
   return {
     status: "deactivated",

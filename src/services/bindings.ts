@@ -7,6 +7,7 @@ import type { BindingAttach, BindingDetach, BindingResponse, Override } from "..
 import type { QrGet } from "../schemas/qr.js";
 import { digestOf } from "../signing.js";
 import { findAgent } from "./agent-rows.js";
+import { forgetBoundGreeting, greetBinding } from "./greeting-audio.js";
 import { detachedNow, findQr, qrTable, swapQr } from "./qr-rows.js";
 
 type BindingRow = Pick<QrCode, "shortId" | "bindingVersion" | "bindingOverride" | "bindingUpdatedAt">;
@@ -67,6 +68,7 @@ export async function attachAgent(ctx: Context, input: BindingAttach): Promise<B
     bindingUpdatedAt: now(),
   };
   await swapQr(ctx, "bindingVersion", row, qrTable.assign(changes));
+  await greetBinding(ctx, row, agent, input.override);
   recordBindingChange(ctx, row);
   return presentBinding({ ...row, ...changes, bindingVersion: row.bindingVersion + 1 }, agent);
 }
@@ -77,6 +79,7 @@ export async function detachAgent(ctx: Context, input: BindingDetach): Promise<B
   if (row.bindingVersion !== input.if_match_version) throw versionConflict(input.if_match_version, row.bindingVersion);
   const at = now();
   await swapQr(ctx, "bindingVersion", row, detachedNow(at));
+  await forgetBoundGreeting(ctx, row);
   recordBindingChange(ctx, row);
   const after = { ...row, bindingVersion: row.bindingVersion + 1, bindingOverride: null, bindingUpdatedAt: at };
   return presentBinding(after, null);

@@ -5,7 +5,9 @@ import { UniqueViolation } from "../database/sql.js";
 import { ApiError, versionConflict } from "../errors.js";
 import { randomText } from "../keys.js";
 import type { QrCreate, QrDeactivateResponse, QrDelete, QrGet, QrList, QrResponse, QrUpdate } from "../schemas/qr.js";
+import { forgetBoundGreeting } from "./greeting-audio.js";
 import {
+  findQr,
   listQrViews,
   qrTable,
   referenceHash,
@@ -155,7 +157,9 @@ export async function updateQr(ctx: Context, input: QrUpdate): Promise<QrRespons
 
 /** Soft delete: detaches the agent and frees the reference; the row stays. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT. */
 export async function deleteQr(ctx: Context, input: QrDelete): Promise<QrDeactivateResponse> {
-  const row = await findQrAtVersion(ctx, input.short_id, input.if_match_version);
+  const row = await findQr(ctx, input.short_id);
+  if (row.resourceVersion !== input.if_match_version)
+    throw versionConflict(input.if_match_version, row.resourceVersion);
   const at = now();
   const set = qrTable.assign({
     externalReferenceHash: null,
@@ -169,6 +173,7 @@ export async function deleteQr(ctx: Context, input: QrDelete): Promise<QrDeactiv
   });
   const text = `binding_version = binding_version + 1, ${set.text}`;
   await swapQr(ctx, "resourceVersion", row, { text, values: set.values });
+  await forgetBoundGreeting(ctx, row);
   recordQrChange(ctx, row);
   return {
     status: "deactivated",
