@@ -102,7 +102,8 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & { _httpM
     waiting.add(pending);
     return;
   }
-  if (!socket.writable || error.code === "ECONNRESET" || pending?.headersSent) {
+  const isAnswering = pending?.headersSent && !pending.req.complete;
+  if (!socket.writable || error.code === "ECONNRESET" || isAnswering) {
     socket.destroy();
     return;
   }
