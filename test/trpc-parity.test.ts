@@ -139,6 +139,7 @@ onEachBackend("REST and tRPC", (backend) => {
         );
         expect(rest?.code).to.equal(failure?.code);
         if (failure) expect(rest?.after).to.deep.equal(rest?.before);
+        else expect(rest!.after.audit.length - rest!.before.audit.length).to.equal(endpoint.operation.audited ? 1 : 0);
         for (const other of others) expect(other).to.deep.equal(rest);
       }
     });
