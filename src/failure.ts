@@ -1,13 +1,5 @@
-import { TRPCError } from "@trpc/server";
-import { z } from "zod";
-import {
-  type ApiError,
-  type IssueLocation,
-  presentError,
-  type RequestIssue,
-  toApiError,
-  validationFailed,
-} from "./errors.js";
+import type { z } from "zod";
+import { type ApiError, type IssueLocation, presentError, type RequestIssue } from "./errors.js";
 import type { Operation } from "./operation.js";
 
 /** Members of every input that REST carries in headers, with the header's name. */
@@ -39,20 +31,6 @@ export function requestIssues(operation: Operation, error: z.core.$ZodError): Re
       return { location, path: name === undefined ? "" : [name, ...rest].join("."), message };
     });
   });
-}
-
-/** What tRPC refuses by itself, in the terms of the error table. */
-function ofTrpc(error: TRPCError, operation: Operation | undefined): ApiError | undefined {
-  if (error.code === "BAD_REQUEST" && error.cause instanceof z.core.$ZodError && operation) {
-    return validationFailed(requestIssues(operation, error.cause));
-  }
-  return undefined;
-}
-
-/** Whatever an operation threw, as its caller sees it. */
-export function toFailure(thrown: unknown, operation: Operation | undefined): ApiError {
-  const refused = thrown instanceof TRPCError ? ofTrpc(thrown, operation) : undefined;
-  return refused ?? toApiError(thrown);
 }
 
 /** Whole seconds for `Retry-After`: every 409 of an idempotent operation has one, whatever its code. */

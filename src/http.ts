@@ -86,9 +86,12 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       if (length > MAX_BODY_BYTES) refuse();
       else chunks.push(chunk);
     });
-    req.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     // An abort is first an error, then a close; neither is a fault of ours to log.
     const abort = () => reject(new RequestAborted("The request was aborted."));
+    req.on("end", () => {
+      req.off("close", abort);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
     req.on("error", abort);
     req.on("close", abort);
   });

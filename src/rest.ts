@@ -10,8 +10,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Router } from "express";
 import { z } from "zod";
 import { Context, type Dependencies } from "./context.js";
-import { ApiError, type RequestIssue, validationFailed } from "./errors.js";
-import { HEADER_MEMBERS, requestIssues, retryAfterSeconds, toFailure } from "./failure.js";
+import { ApiError, type RequestIssue, toApiError, validationFailed } from "./errors.js";
+import { HEADER_MEMBERS, requestIssues, retryAfterSeconds } from "./failure.js";
 import { header, readJsonBody, RequestAborted, sendError, sendJson } from "./http.js";
 import { StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
@@ -130,7 +130,7 @@ async function handle(deps: Dependencies, route: Route, req: GatewayRequest, res
     sendJson(res, req.requestId, 200, ctx.body ?? JSON.stringify(data), replayed);
   } catch (thrown) {
     if (thrown instanceof Error && thrown.cause instanceof RequestAborted) return;
-    const error = toFailure(thrown, operation);
+    const error = toApiError(thrown);
     logFailure(deps.log, error, req.requestId, endpoint.name);
     sendError(res, req.requestId, error, retryAfterSeconds(error, operation));
   }

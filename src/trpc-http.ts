@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { Context, type Dependencies } from "./context.js";
-import { ApiError, validationFailed } from "./errors.js";
-import { errorData, toFailure } from "./failure.js";
+import { ApiError, toApiError, validationFailed } from "./errors.js";
+import { errorData } from "./failure.js";
 import { errorHeaders, header, readJsonBody, RequestAborted, sendJson } from "./http.js";
 import { parseStrictJson, StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
@@ -80,7 +80,7 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
       return { status: 200, json, headers: ctx.replayed ? ["Idempotency-Replayed", "true"] : [] };
     } catch (thrown) {
       if (thrown instanceof Error && thrown.cause instanceof RequestAborted) throw thrown.cause;
-      const error = toFailure(thrown, endpoint?.operation);
+      const error = toApiError(thrown);
       logFailure(deps.log, error, req.requestId, endpoint?.name ?? "unknown");
       return failureAnswer(error, req.requestId, endpoint);
     }

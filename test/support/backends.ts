@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis as IoRedis } from "ioredis";
-import { createConnection } from "mysql2/promise";
+import { type Connection, createConnection } from "mysql2/promise";
 import type { Logger } from "pino";
 import { appRouter } from "../../routers/index.js";
 import { type Config, type DatabaseTarget, readConfig } from "../../src/config.js";
@@ -160,9 +160,15 @@ export async function query<Row>({ gateway }: RunningGateway, text: string, valu
 }
 
 /** The target of a MySQL installation, for tests that talk to the server itself. */
-export function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
+function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
   if (config.database.kind !== "mysql") throw new Error("Not on MySQL.");
   return config.database;
+}
+
+/** A connection of the test's own to the MySQL of an installation or a gateway. */
+export function connectSql({ config }: { config: Config }): Promise<Connection> {
+  const { host, port, user, password, database } = mysqlTarget(config);
+  return createConnection({ host, port, user, password, database });
 }
 
 after(async () => {
