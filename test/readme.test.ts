@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { newOwner } from "./support/owners.js";
@@ -46,7 +48,9 @@ onEachBackend("The README's tour", (backend) => {
       `auth="X-API-Key: ${owner.key}" json="Content-Type: application/json" url=${owner.running.url}`,
       ...steps.flatMap(({ command }) => [command, `echo; echo '${SEPARATOR}'`]),
     ].join("\n");
-    const { stdout } = await promisify(execFile)("bash", ["-c", script]);
+    const directory = await mkdtemp(join(tmpdir(), "qrv-tour-"));
+    const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: directory });
+    await rm(directory, { recursive: true });
     const outputs = stdout.split(SEPARATOR);
     for (const [index, { command, output }] of steps.entries()) {
       expect(settled(outputs[index] as string), command).to.equal(settled(output));
