@@ -6,9 +6,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { ERRORS } from "./postman-errors.js";
+import { END, ERRORS } from "./postman-end.js";
 import type { Step } from "./postman-step.js";
-import { END, TOUR } from "./postman-tour.js";
+import { TOUR } from "./postman-tour.js";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON of Postman's and OpenAPI's shape
 type Json = Record<string, any>;

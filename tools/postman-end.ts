@@ -1,4 +1,4 @@
-import { QR, ifMatch, keyed, NEW_QR, type Step } from "./postman-step.js";
+import { AGENT, BINDING, QR, NEW_QR, expectAnswer, ifMatch, keep, keyed, type Step } from "./postman-step.js";
 
 /** Every code of the error table that can be provoked from outside. */
 export const ERRORS: Step[] = [
@@ -79,4 +79,42 @@ export const ERRORS: Step[] = [
     status: 409,
     code: "EXTERNAL_REFERENCE_CONFLICT",
   },
+];
+
+/** What the tour made, taken down again. */
+export const END: Step[] = [
+  {
+    name: "Detach the agent",
+    method: "DELETE",
+    path: BINDING,
+    headers: { ...ifMatch("{{binding_version}}"), ...keyed("detach") },
+    status: 200,
+    after: [keep("binding_version", "body.binding_version"), expectAnswer("agent", "null")],
+  },
+  {
+    name: "Deactivate the agent",
+    method: "DELETE",
+    path: AGENT,
+    headers: ifMatch("{{agent_version}}"),
+    status: 200,
+    after: [keep("agent_version", "body.resource_version"), expectAnswer("status", '"deactivated"')],
+  },
+  {
+    name: "BINDING_TARGET_INACTIVE",
+    method: "PUT",
+    path: BINDING,
+    headers: ifMatch("{{binding_version}}"),
+    body: { agent_id: "{{agent_id}}" },
+    status: 409,
+    code: "BINDING_TARGET_INACTIVE",
+  },
+  {
+    name: "Delete the QR code",
+    method: "DELETE",
+    path: QR,
+    headers: ifMatch("{{qr_version}}"),
+    status: 200,
+    after: [expectAnswer("is_active", "false")],
+  },
+  { name: "It is gone", method: "GET", path: QR, status: 404, code: "RESOURCE_NOT_FOUND" },
 ];
