@@ -10,6 +10,7 @@ import {
   AgentUpdate,
 } from "../src/schemas/agents.js";
 import { ExternalReferencePath } from "../src/schemas/fields.js";
+import { GreetingAudioGet, GreetingAudioResponse } from "../src/schemas/greeting-audio.js";
 import {
   createAgent,
   deactivateAgent,
@@ -18,7 +19,8 @@ import {
   listAgents,
   updateAgent,
 } from "../src/services/agents.js";
-import { operation, router } from "../src/trpc.js";
+import { getGreetingAudio } from "../src/services/greeting-audio.js";
+import { internalQuery, operation, router } from "../src/trpc.js";
 
 /** Voice agents. */
 export const agents = router({
@@ -76,6 +78,7 @@ export const agents = router({
     can: ["agents", "deactivate"],
     scopes: ["agents:write"],
     versioned: true,
+    locking: true,
     summary: "Deactivate a voice agent",
     description:
       "Detaches it from every QR code it is bound to, in one transaction. Accepted on an inactive agent too.",
@@ -83,4 +86,12 @@ export const agents = router({
     .input(AgentDelete)
     .output(AgentDeactivateResponse)
     .mutation(({ ctx, input }) => deactivateAgent(ctx, input)),
+
+  greetingAudio: internalQuery("agents.greetingAudio", {
+    scopes: ["agents:read"],
+    summary: "Fetch the audio of an agent's greeting",
+  })
+    .input(GreetingAudioGet)
+    .output(GreetingAudioResponse)
+    .query(({ ctx, input }) => getGreetingAudio(ctx, input)),
 });

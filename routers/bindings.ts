@@ -20,6 +20,7 @@ export const bindings = router({
     scopes: ["bindings:write"],
     versioned: true,
     idempotent: true,
+    locking: true,
     summary: "Attach an agent to a QR code",
     description:
       "Replaces the current agent and override. The QR code may be inactive; the agent must be active. `If-Match-Version` is the `binding_version`.",

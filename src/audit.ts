@@ -10,5 +10,5 @@ export async function writeAudit(ctx: Context, procedure: string): Promise<void>
   if (ctx.change === undefined) throw new Error(`${procedure} reported no change to audit.`);
   const { ownerId, keyId } = ctx.caller;
   const row = { ...ctx.change, ownerId, keyId, requestId: ctx.requestId, procedure, createdAt: now() };
-  await ctx.sql.run(events.insert, events.values(row));
+  await ctx.sql.insertLater(events, events.values(row));
 }

@@ -2,7 +2,6 @@ import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ApiKey } from "../entities/api-key.js";
 import { toDatabaseTime } from "../entities/column-types.js";
-import { now } from "./clock.js";
 import type { Database } from "./database/sql.js";
 import { tableOf } from "./database/table.js";
 import { ApiError } from "./errors.js";
@@ -31,7 +30,7 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 
 const keys = tableOf(ApiKey);
 const FIND_KEY = `SELECT ${keys.select} FROM ${keys.name} WHERE id = ?`;
-const TOUCH_KEY = `UPDATE ${keys.name} SET last_used_at = ? WHERE id = ?`;
+const TOUCH_KEY = `UPDATE ${keys.name} SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`;
 
 /** Checks API keys. */
 export interface Authenticator {
@@ -67,11 +66,12 @@ export function createAuthenticator(database: Database, onTouchFailed: (error: u
     const at = Date.now();
     if (at - key.lastUsedAt < LAST_USED_RESOLUTION_MS) return;
     key.lastUsedAt = at;
-    database
-      .transaction((sql) => sql.run(TOUCH_KEY, [toDatabaseTime(now()), key.caller.keyId]), {
-        rerunAfterLostCommit: true,
-      })
-      .catch(onTouchFailed);
+    // Another node may have noted it since this one last looked.
+    const [atText, before] = [at, at - LAST_USED_RESOLUTION_MS].map((time) =>
+      toDatabaseTime(new Date(time).toISOString()),
+    );
+    const values = [atText as string, key.caller.keyId, before as string];
+    database.transaction((sql) => sql.run(TOUCH_KEY, values), { rerunAfterLostCommit: true }).catch(onTouchFailed);
   }
 
   function holds(key: KnownKey | null, parts: KeyParts): key is KnownKey {

@@ -5,16 +5,20 @@ import type { Database, Sql } from "./database/sql.js";
 import type { Claims } from "./idempotency/claims.js";
 import type { SentRequest } from "./idempotency/fingerprint.js";
 import type { Operation } from "./operation.js";
+import type { Lookups } from "./services/lookups.js";
 import type { ContextSigner } from "./signing.js";
 
 /** What the composition root makes once and every call uses. */
 export interface Dependencies {
   config: Config;
   database: Database;
+  lookups: Lookups;
   auth: Authenticator;
   claims: Claims;
   signer: ContextSigner;
   log: Logger;
+  /** Called when marked greetings are committed. */
+  wakeGreetings: () => void;
   /** Every operation by its tRPC name, for the capability document. */
   operations: ReadonlyMap<string, Operation>;
 }
@@ -37,6 +41,8 @@ export class Context {
   sql: Sql;
   /** What the mutation reports of itself. */
   change: Change | undefined;
+  /** What the mutation wants done once it is committed. */
+  afterCommit: (() => void) | undefined;
   /** The result as stored, where one is: sent byte for byte. */
   body: string | undefined;
   replayed = false;

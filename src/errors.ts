@@ -71,6 +71,9 @@ export type ErrorCode = keyof typeof ERRORS;
 const UNKNOWN_OUTCOME =
   "The service did not answer in time and the outcome is unknown; read the resource before you send the change again.";
 
+const UNKNOWN_KEYED_OUTCOME =
+  "The service did not answer in time and the outcome is unknown; send it again with the same idempotency key.";
+
 /** Where in a request an issue is. */
 export type IssueLocation = "header" | "path" | "query" | "body";
 
@@ -138,16 +141,18 @@ export function versionConflict(expected: number, current: number): ApiError {
   });
 }
 
+function serviceUnavailable(cause: DatabaseUnavailable): ApiError {
+  if (!cause.retrySafe) return new ApiError("SERVICE_UNAVAILABLE", { message: UNKNOWN_OUTCOME, cause });
+  const message = cause.outcomeUnknown ? { message: UNKNOWN_KEYED_OUTCOME } : {};
+  return new ApiError("SERVICE_UNAVAILABLE", { ...message, retryAfterSeconds: 1, cause });
+}
+
 /** Whatever was thrown, as the caller may see it: an unforeseen failure becomes INTERNAL_ERROR, its cause kept for the log. */
 export function toApiError(thrown: unknown): ApiError {
   const seen = new Set<unknown>();
   for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
     if (error instanceof ApiError) return error;
-    if (error instanceof DatabaseUnavailable) {
-      return error.retrySafe
-        ? new ApiError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1, cause: error })
-        : new ApiError("SERVICE_UNAVAILABLE", { message: UNKNOWN_OUTCOME, cause: error });
-    }
+    if (error instanceof DatabaseUnavailable) return serviceUnavailable(error);
     if (error instanceof LockTimeout)
       return new ApiError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1, cause: error });
     seen.add(error);

@@ -1,24 +1,21 @@
-import { TRPCError } from "@trpc/server";
-import { z } from "zod";
-import {
-  type ApiError,
-  type IssueLocation,
-  presentError,
-  type RequestIssue,
-  toApiError,
-  validationFailed,
-} from "./errors.js";
+import type { z } from "zod";
+import { type ApiError, type IssueLocation, presentError, type RequestIssue } from "./errors.js";
 import type { Operation } from "./operation.js";
 
 /** Members of every input that REST carries in headers, with the header's name. */
 export const HEADER_MEMBERS = { if_match_version: "If-Match-Version", idempotency_key: "Idempotency-Key" } as const;
 
-const isHeaderMember = (name: string): name is keyof typeof HEADER_MEMBERS => Object.hasOwn(HEADER_MEMBERS, name);
+type HeaderMember = keyof typeof HEADER_MEMBERS;
+
+/** Only of an operation that has it: elsewhere it is an unknown field like any other. */
+function isHeaderMember(operation: Operation, name: string): name is HeaderMember {
+  return name === "if_match_version" ? operation.versioned : name === "idempotency_key" && operation.idempotent;
+}
 
 /** Where REST carries a member of an operation's input. */
 export function locate(operation: Operation, member: string | undefined): IssueLocation {
   if (member !== undefined && operation.pathParameters.includes(member)) return "path";
-  if (member !== undefined && isHeaderMember(member)) return "header";
+  if (member !== undefined && isHeaderMember(operation, member)) return "header";
   return operation.method === "GET" ? "query" : "body";
 }
 
@@ -30,24 +27,10 @@ export function requestIssues(operation: Operation, error: z.core.$ZodError): Re
     return paths.map((path) => {
       const [first, ...rest] = path.map(String);
       const location = locate(operation, first);
-      const name = first !== undefined && isHeaderMember(first) ? HEADER_MEMBERS[first] : first;
+      const name = first !== undefined && isHeaderMember(operation, first) ? HEADER_MEMBERS[first] : first;
       return { location, path: name === undefined ? "" : [name, ...rest].join("."), message };
     });
   });
-}
-
-/** What tRPC refuses by itself, in the terms of the error table. */
-function ofTrpc(error: TRPCError, operation: Operation | undefined): ApiError | undefined {
-  if (error.code === "BAD_REQUEST" && error.cause instanceof z.core.$ZodError && operation) {
-    return validationFailed(requestIssues(operation, error.cause));
-  }
-  return undefined;
-}
-
-/** Whatever an operation threw, as its caller sees it. */
-export function toFailure(thrown: unknown, operation: Operation | undefined): ApiError {
-  const refused = thrown instanceof TRPCError ? ofTrpc(thrown, operation) : undefined;
-  return refused ?? toApiError(thrown);
 }
 
 /** Whole seconds for `Retry-After`: every 409 of an idempotent operation has one, whatever its code. */

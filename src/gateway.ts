@@ -7,18 +7,19 @@ import type { Config } from "./config.js";
 import type { Dependencies } from "./context.js";
 import { openDatabase, type OpenDatabase } from "./database/open.js";
 import { keptSigningKey } from "./embedded.js";
+import { GreetingWorker, type GreetingWorkerOptions } from "./greetings/worker.js";
 import { noClaims, redisClaims } from "./idempotency/claims.js";
-import { reapReceipts } from "./idempotency/receipts.js";
+import { reapReceipts, receiptAgeSeconds } from "./idempotency/receipts.js";
 import { installationId } from "./installation.js";
 import { REVOKED_CHANNEL } from "./key-store.js";
 import { openApiText } from "./openapi.js";
 import { endpointsOf } from "./procedures.js";
 import { openRedis, type Redis } from "./redis.js";
+import { createLookups } from "./services/lookups.js";
 import { createSigner } from "./signing.js";
+import { createSynthesizer } from "./speech/create-synthesizer.js";
 
 const REAP_INTERVAL_MS = 10 * 60 * 1000;
-const MIN_RECEIPT_AGE_SECONDS = 72 * 3600;
-const RECEIPT_MARGIN_SECONDS = 24 * 3600;
 
 /** A gateway with its connections open. */
 export interface Gateway {
@@ -36,7 +37,7 @@ async function signingKey(config: Config): Promise<string> {
 
 /** Deletes old receipts now and then, until stopped. */
 function keepReaping(open: OpenDatabase, config: Config, log: Logger): () => void {
-  const age = Math.max(MIN_RECEIPT_AGE_SECONDS, config.idempotencyTtlSeconds + RECEIPT_MARGIN_SECONDS);
+  const age = receiptAgeSeconds(config.idempotencyTtlSeconds);
   const reap = () => {
     reapReceipts(open.database, age).catch((error: unknown) => log.warn({ err: error }, "Old receipts stay for now"));
   };
@@ -52,18 +53,45 @@ async function isDatabaseReady(open: OpenDatabase): Promise<boolean> {
   );
 }
 
+/** What a test or a measurement puts in place of the gateway's own parts; null greetings are never spoken. */
+export interface GatewayParts {
+  greetings?: Partial<Pick<GreetingWorkerOptions, "synthesizer" | "timings">> | null;
+}
+
+function startGreetings(
+  config: Config,
+  { database }: OpenDatabase,
+  log: Logger,
+  { greetings }: GatewayParts,
+): GreetingWorker | undefined {
+  if (greetings === null) return undefined;
+  return new GreetingWorker({
+    database,
+    log,
+    synthesizer: greetings?.synthesizer ?? createSynthesizer(config),
+    timings: greetings?.timings,
+  });
+}
+
 /** Opens database and Redis and makes the server of a router; not listening yet. */
-export async function createGateway(config: Config, router: AnyRouter, log: Logger): Promise<Gateway> {
+export async function createGateway(
+  config: Config,
+  router: AnyRouter,
+  log: Logger,
+  parts: GatewayParts = {},
+): Promise<Gateway> {
   const open = await openDatabase(config.database);
   const { database } = open;
   const auth = createAuthenticator(database, (error) => log.warn({ err: error }, "A key's last use was not noted"));
   const redis: Redis | undefined = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log);
   redis?.subscribe(REVOKED_CHANNEL, (keyId) => auth.forget(keyId));
 
+  const greetings = startGreetings(config, open, log, parts);
   const endpoints = endpointsOf(router);
   const deps: Dependencies = {
     config,
     database,
+    lookups: createLookups(database),
     auth,
     claims: redis
       ? redisClaims(redis, {
@@ -74,6 +102,7 @@ export async function createGateway(config: Config, router: AnyRouter, log: Logg
       : noClaims,
     signer: createSigner(await signingKey(config)),
     log,
+    wakeGreetings: () => greetings?.wake(),
     operations: new Map([...endpoints.values()].map((endpoint) => [endpoint.name, endpoint.operation])),
   };
   const redisState = () => {
@@ -92,6 +121,7 @@ export async function createGateway(config: Config, router: AnyRouter, log: Logg
     open,
     async close() {
       stopReaping();
+      await greetings?.stop();
       await redis?.close();
       await database.close();
     },

@@ -77,17 +77,23 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    // Refused as soon as it is known. What comes after is still read, and dropped: a caller that is cut off while sending
+    // never sees the answer.
+    const refuse = () => reject(new StrictJsonError("The body is larger than 1 MiB."));
+    if (Number(req.headers["content-length"]) > MAX_BODY_BYTES) refuse();
     req.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      // What comes after is still read, and dropped: a caller that is cut off while sending never sees the answer.
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      if (length > MAX_BODY_BYTES) refuse();
+      else chunks.push(chunk);
     });
+    // An abort is first an error, then a close; neither is a fault of ours to log.
+    const abort = () => reject(new RequestAborted("The request was aborted."));
     req.on("end", () => {
-      if (length > MAX_BODY_BYTES) reject(new StrictJsonError("The body is larger than 1 MiB."));
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      req.off("close", abort);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
     });
-    req.on("error", reject);
-    req.on("close", () => reject(new RequestAborted("The request was aborted.")));
+    req.on("error", abort);
+    req.on("close", abort);
   });
 }
 

@@ -62,11 +62,6 @@ export async function listKeys(dataSource: DataSource): Promise<ListedKey[]> {
   return keys.map(({ secretHash: _secret, ...key }) => ({ ...key, ownerName: names.get(key.ownerId) ?? "" }));
 }
 
-/** True when no key was ever made. */
-export async function hasNoKeys(dataSource: DataSource): Promise<boolean> {
-  return (await dataSource.getRepository(ApiKey).count()) === 0;
-}
-
 /** A new key like an active one, which expires after `graceMs`. Returns null where there is no such active key. */
 export async function rotateKey(dataSource: DataSource, id: string, graceMs: number): Promise<string | null> {
   const keys = dataSource.getRepository(ApiKey);

@@ -62,17 +62,21 @@ const { values, positionals } = (() => {
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-async function create(dataSource: DataSource): Promise<void> {
+/** What a command does once the database is open; its arguments are checked before. */
+type Command = (dataSource: DataSource) => Promise<void>;
+
+function create(): Command {
   const ownerName = parseName(values.owner, "--owner");
-  const expires = values.expires === undefined ? null : parseDuration(values.expires, "--expires");
-  const key = await createKey(dataSource, {
-    ownerName,
-    name: parseName(values.name ?? "api key", "--name"),
-    scopes: parseScopes(values.scopes),
-    expiresAt: expires === null ? null : new Date(Date.now() + expires).toISOString(),
-  });
-  print(`The key of ${ownerName}; it is shown only now:`);
-  print(key);
+  const name = parseName(values.name ?? "api key", "--name");
+  const scopes = parseScopes(values.scopes);
+  const lifetimeMs = values.expires === undefined ? null : parseDuration(values.expires, "--expires");
+  if (lifetimeMs === 0) throw new UsageError("--expires must be longer than 0.");
+  return async (dataSource) => {
+    const expiresAt = lifetimeMs === null ? null : new Date(Date.now() + lifetimeMs).toISOString();
+    const key = await createKey(dataSource, { ownerName, name, scopes, expiresAt });
+    print(`The key of ${ownerName}; it is shown only now:`);
+    print(key);
+  };
 }
 
 async function list(dataSource: DataSource): Promise<void> {
@@ -95,13 +99,17 @@ async function list(dataSource: DataSource): Promise<void> {
   if (rows.length === 0) print("There are no keys.");
 }
 
-async function rotate(dataSource: DataSource, keyId: string): Promise<void> {
-  const grace = parseDuration(values.grace ?? "24h", "--grace");
-  const key = await rotateKey(dataSource, keyId, grace);
-  if (key === null) throw new UsageError(`There is no active key ${keyId}.`);
-  await announce(keyId);
-  print(`The key that takes the place of ${keyId}, which ends in ${values.grace ?? "24h"}; it is shown only now:`);
-  print(key);
+function rotate(keyId: string): Command {
+  const grace = values.grace ?? "24h";
+  const graceMs = parseDuration(grace, "--grace");
+  return async (dataSource) => {
+    const key = await rotateKey(dataSource, keyId, graceMs);
+    if (key === null) throw new UsageError(`There is no active key ${keyId}.`);
+    // Before anything else can fail: it cannot be shown again.
+    print(`The key that takes the place of ${keyId}, which ends in ${grace}; it is shown only now:`);
+    print(key);
+    await announce(keyId);
+  };
 }
 
 /** Tells every node through Redis, where there is one; without it they notice within 5 s. */
@@ -115,10 +123,26 @@ async function announce(keyId: string): Promise<void> {
   await redis.close();
 }
 
-async function revoke(dataSource: DataSource, keyId: string): Promise<void> {
-  if (!(await revokeKey(dataSource, keyId))) throw new UsageError(`There is no key ${keyId}.`);
-  await announce(keyId);
-  print(`Key ${keyId} is revoked.`);
+function revoke(keyId: string): Command {
+  return async (dataSource) => {
+    if (!(await revokeKey(dataSource, keyId))) throw new UsageError(`There is no key ${keyId}.`);
+    await announce(keyId);
+    print(`Key ${keyId} is revoked.`);
+  };
+}
+
+/** The command that was asked for. Throws UsageError. */
+function parseCommand(): Command {
+  const [name, ...rest] = positionals;
+  if (name === undefined) throw new UsageError("Name a command.");
+  if (name === "create" || name === "list") {
+    if (rest.length > 0) throw new UsageError(`${name} takes no ${rest[0]}.`);
+    return name === "create" ? create() : list;
+  }
+  if (name !== "rotate" && name !== "revoke") throw new UsageError(`There is no command ${name}.`);
+  const [keyId] = rest;
+  if (keyId === undefined || rest.length > 1) throw new UsageError(`${name} takes one KEY_ID.`);
+  return name === "rotate" ? rotate(keyId) : revoke(keyId);
 }
 
 function readConfigOrExit() {
@@ -134,17 +158,10 @@ function readConfigOrExit() {
 const config = readConfigOrExit();
 
 async function run(): Promise<void> {
-  const [command, keyId] = positionals;
-  const wantsId = command === "rotate" || command === "revoke";
-  if (!["create", "list", "rotate", "revoke"].includes(command ?? "") || positionals.length !== (wantsId ? 2 : 1)) {
-    throw new UsageError("Name a command.");
-  }
+  const command = parseCommand();
   const { database, dataSource } = await openDatabase(config.database, { busyTimeoutMs: 5000 });
   try {
-    if (command === "create") await create(dataSource);
-    else if (command === "list") await list(dataSource);
-    else if (command === "rotate") await rotate(dataSource, keyId as string);
-    else await revoke(dataSource, keyId as string);
+    await command(dataSource);
   } finally {
     await database.close();
   }

@@ -1,10 +1,11 @@
+import type { Logger } from "pino";
 import { appRouter } from "../routers/index.js";
-import { ConfigError, readConfig } from "./config.js";
+import { drainOnSupervisor, isWorker, superviseWorkers } from "./cluster.js";
+import { type Config, ConfigError, readConfig } from "./config.js";
+import { drainer } from "./drain.js";
 import { makeFirstKey } from "./embedded.js";
 import { createGateway, type Gateway } from "./gateway.js";
 import { createLogger } from "./logging.js";
-
-const DRAIN_MS = 10_000;
 
 function listen({ server }: Gateway, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -17,28 +18,6 @@ function listen({ server }: Gateway, port: number, host: string): Promise<number
   });
 }
 
-/** Stops accepting, lets what is in flight finish, closes the pools. A second signal, or 10 s, ends it at once. */
-function drainOnSignal(gateway: Gateway, stopped: () => void): void {
-  let draining = false;
-  const onSignal = () => {
-    if (draining) process.exit(1);
-    draining = true;
-    setTimeout(() => process.exit(1), DRAIN_MS).unref();
-    gateway.server.close(() => {
-      gateway.close().then(
-        () => {
-          stopped();
-          process.exit(0);
-        },
-        () => process.exit(1),
-      );
-    });
-    gateway.server.closeIdleConnections();
-  };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
-}
-
 /** Printed outside the logger, once: the only moment at which the key can be seen. */
 function announceFirstKey(found: { key: string; path: string }, url: string): void {
   process.stdout.write(
@@ -47,20 +26,33 @@ function announceFirstKey(found: { key: string; path: string }, url: string): vo
   );
 }
 
+/** Runs the gateway in this process until it is told to stop. */
+async function serve(config: Config, log: Logger): Promise<void> {
+  const gateway = await createGateway(config, appRouter, log);
+  const drain = drainer(gateway.server, async () => {
+    await gateway.close();
+    log.info("Stopped");
+  });
+  if (isWorker) drainOnSupervisor(drain);
+  else for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, drain);
+
+  const port = await listen(gateway, config.port, config.host);
+  const { database } = config;
+  // Once it listens: where the port is taken, the one chance to show the key would be lost.
+  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.database, database.path) : null;
+  const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  log.info({ url, pid: process.pid, database: database.kind, redis: config.redisUrl !== undefined }, "Listening");
+  if (firstKey !== null) announceFirstKey(firstKey, url);
+}
+
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger(config);
-  if (config.contextSigningKey !== undefined && Buffer.byteLength(config.contextSigningKey) < 32) {
+  if (!isWorker && config.contextSigningKey !== undefined && Buffer.byteLength(config.contextSigningKey) < 32) {
     log.warn("CONTEXT_SIGNING_KEY is shorter than the 32 bytes that HS256 asks for");
   }
-  const gateway = await createGateway(config, appRouter, log);
-  const { database } = config;
-  const firstKey = database.kind === "sqlite" ? await makeFirstKey(gateway.open.dataSource, database.path) : null;
-  const port = await listen(gateway, config.port, config.host);
-  const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
-  log.info({ url, database: database.kind, redis: config.redisUrl !== undefined }, "Listening");
-  if (firstKey !== null) announceFirstKey(firstKey, url);
-  drainOnSignal(gateway, () => log.info("Stopped"));
+  if (config.workers > 1 && !isWorker) superviseWorkers(config.workers, log);
+  else await serve(config, log);
 }
 
 main().catch((error: unknown) => {

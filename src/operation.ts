@@ -14,6 +14,8 @@ export interface Clauses {
   versioned?: boolean;
   /** Takes an idempotency key: `Idempotency-Key`, or `idempotency_key`. */
   idempotent?: boolean;
+  /** Locks several rows: never shares a transaction with others, which it would hold up. */
+  locking?: boolean;
   /** False for the mutation that leaves no audit row. */
   audited?: boolean;
   summary: string;
@@ -32,6 +34,7 @@ export interface Operation {
   versioned: boolean;
   idempotent: boolean;
   audited: boolean;
+  locking: boolean;
 }
 
 /** Meta of every procedure; `openapi` is absent on those that tRPC alone offers. */
@@ -61,6 +64,7 @@ export function describeOperation(method: OpenApiMethod, path: `/${string}`, cla
     scopes: clauses.scopes ?? [],
     versioned: clauses.versioned ?? false,
     idempotent: clauses.idempotent ?? false,
+    locking: clauses.locking ?? false,
     audited: method !== "GET" && (clauses.audited ?? true),
   };
 }

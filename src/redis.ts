@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 const CONNECT_TIMEOUT_MS = 500;
 const ANSWER_TIMEOUT_MS = 150;
 const BREAKER_MS = 300;
+const CLOSE_TIMEOUT_MS = 500;
 const MAX_QUEUED_COMMANDS = 1000;
 const MAX_RECONNECT_DELAY_MS = 2000;
 
@@ -56,6 +57,8 @@ type Client = ReturnType<typeof makeClient>;
 export interface Redis {
   /** Runs a command; undefined when Redis is down, slow (150 ms) or was so within the last 300 ms. */
   attempt<T>(command: (client: Client) => Promise<T>): Promise<{ reply: T } | undefined>;
+  /** Sends a command behind all earlier ones, even those that were too late to be waited for; best effort. */
+  tell(command: (client: Client) => Promise<unknown>): void;
   isReady(): boolean;
   /** Calls `onMessage` for each message of a channel, across reconnects. */
   subscribe(channel: string, onMessage: (message: string) => void): void;
@@ -99,6 +102,9 @@ export function openRedis(url: string, log: Logger): Redis {
       if (result === undefined) openUntil = Date.now() + BREAKER_MS;
       return result;
     },
+    tell(command) {
+      if (main.isReady) command(main).catch(() => undefined);
+    },
     isReady: () => main.isReady,
     subscribe(channel, onMessage) {
       const subscriber = connect();
@@ -109,7 +115,11 @@ export function openRedis(url: string, log: Logger): Redis {
         .catch(() => undefined);
     },
     async close() {
-      await Promise.allSettled(clients.map(async (client) => (client.isReady ? client.close() : client.destroy())));
+      const closing = clients.map(async (client) => (client.isReady ? client.close() : client.destroy()));
+      // Closing waits for the answers that are due; a Redis that hangs would keep the process from ending.
+      const timer = setTimeout(() => clients.forEach((client) => client.destroy()), CLOSE_TIMEOUT_MS);
+      await Promise.allSettled(closing);
+      clearTimeout(timer);
     },
   };
 }

@@ -10,7 +10,12 @@ export function textKind(schema: z.ZodType): TextKind {
   return type === "integer" || type === "boolean" ? type : "string";
 }
 
-const BOOLEANS: Record<string, boolean> = { true: true, "1": true, false: false, "0": false };
+const BOOLEANS = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
 const DIGITS = /^\d+$/;
 
 function decode(text: string): string | undefined {
@@ -46,7 +51,7 @@ export function readPath(
 
 function readValue(kind: TextKind, text: string): unknown {
   if (kind === "string") return text;
-  if (kind === "boolean") return BOOLEANS[text];
+  if (kind === "boolean") return BOOLEANS.get(text);
   const value = DIGITS.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(value) ? value : undefined;
 }

@@ -10,8 +10,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Router } from "express";
 import { z } from "zod";
 import { Context, type Dependencies } from "./context.js";
-import { type RequestIssue, validationFailed } from "./errors.js";
-import { HEADER_MEMBERS, requestIssues, retryAfterSeconds, toFailure } from "./failure.js";
+import { ApiError, type RequestIssue, toApiError, validationFailed } from "./errors.js";
+import { HEADER_MEMBERS, requestIssues, retryAfterSeconds } from "./failure.js";
 import { header, readJsonBody, RequestAborted, sendError, sendJson } from "./http.js";
 import { StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
@@ -70,7 +70,10 @@ async function readBody(route: Route, req: GatewayRequest, issues: RequestIssue[
     return undefined;
   }
   for (const name of Object.keys(body)) {
-    if (route.reserved.has(name)) issues.push({ location: "body", path: name, message: "There is no such field." });
+    if (!route.reserved.has(name)) continue;
+    issues.push({ location: "body", path: name, message: "There is no such field." });
+    // Else the schema would take it for the header or path member of that name, and report it there a second time.
+    Reflect.deleteProperty(body, name);
   }
   return body;
 }
@@ -127,7 +130,7 @@ async function handle(deps: Dependencies, route: Route, req: GatewayRequest, res
     sendJson(res, req.requestId, 200, ctx.body ?? JSON.stringify(data), replayed);
   } catch (thrown) {
     if (thrown instanceof Error && thrown.cause instanceof RequestAborted) return;
-    const error = toFailure(thrown, operation);
+    const error = toApiError(thrown);
     logFailure(deps.log, error, req.requestId, endpoint.name);
     sendError(res, req.requestId, error, retryAfterSeconds(error, operation));
   }
@@ -154,5 +157,9 @@ export function restRouter(deps: Dependencies, endpoints: Iterable<Endpoint>): R
       handle(deps, route, req as unknown as GatewayRequest, res),
     );
   }
+  // A router of Express's answers OPTIONS by itself, with 200, on every path it knows.
+  router.options("/v1/{*path}", (req, res) =>
+    sendError(res, (req as unknown as GatewayRequest).requestId, new ApiError("ROUTE_NOT_FOUND")),
+  );
   return router;
 }

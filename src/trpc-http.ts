@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { Context, type Dependencies } from "./context.js";
-import { ApiError, validationFailed } from "./errors.js";
-import { errorData, toFailure } from "./failure.js";
+import { ApiError, toApiError, validationFailed } from "./errors.js";
+import { errorData } from "./failure.js";
 import { errorHeaders, header, readJsonBody, RequestAborted, sendJson } from "./http.js";
 import { parseStrictJson, StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
@@ -30,7 +30,12 @@ function failureAnswer(error: ApiError, requestId: string, endpoint?: Endpoint):
   return { status: error.status, json, headers: errorHeaders(error, data.retry_after) };
 }
 
-/** Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. */
+const orEmpty = (input: unknown) => (input === undefined ? {} : input);
+
+/**
+ * Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. A call without input
+ * has an empty one, as over REST.
+ */
 function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   const read = async (): Promise<unknown> => {
     try {
@@ -43,16 +48,15 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   };
   let all: Promise<unknown> | undefined;
   return async (index: number): Promise<unknown> => {
-    const inputs = await (all ??= read());
+    const inputs = orEmpty(await (all ??= read()));
     if (!isBatch) return inputs;
-    if (inputs === undefined) return undefined;
     if (typeof inputs !== "object" || inputs === null) {
       throw malformed(
         new StrictJsonError("A batch's input must be an object of inputs by index."),
         isQuery ? "query" : "body",
       );
     }
-    return (inputs as Record<string, unknown>)[index];
+    return orEmpty((inputs as Record<string, unknown>)[index]);
   };
 }
 
@@ -76,7 +80,7 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
       return { status: 200, json, headers: ctx.replayed ? ["Idempotency-Replayed", "true"] : [] };
     } catch (thrown) {
       if (thrown instanceof Error && thrown.cause instanceof RequestAborted) throw thrown.cause;
-      const error = toFailure(thrown, endpoint?.operation);
+      const error = toApiError(thrown);
       logFailure(deps.log, error, req.requestId, endpoint?.name ?? "unknown");
       return failureAnswer(error, req.requestId, endpoint);
     }
@@ -114,6 +118,8 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
     const [first] = answers as [Answer];
     if (!isBatch) return sendJson(res, req.requestId, first.status, first.json, first.headers);
     const status = answers.every((one) => one.status === first.status) ? first.status : 207;
-    sendJson(res, req.requestId, status, `[${answers.map((one) => one.json).join(",")}]`);
+    // Every 401 names its scheme; what else a batch's answers carry is in their data.
+    const headers = status === 401 ? first.headers : [];
+    sendJson(res, req.requestId, status, `[${answers.map((one) => one.json).join(",")}]`, headers);
   };
 }

@@ -1,4 +1,5 @@
 import { Initial1700000000000 } from "./1700000000000-initial.js";
+import { GreetingAudio1700000001000 } from "./1700000001000-greeting-audio.js";
 
 /** Every migration, oldest first. */
-export const migrations = [Initial1700000000000];
+export const migrations = [Initial1700000000000, GreetingAudio1700000001000];

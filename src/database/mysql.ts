@@ -1,189 +1,94 @@
-import type { ExecuteValues, Pool, PoolConnection, ResultSetHeader } from "mysql2";
+import type { Pool } from "mysql2";
+import { batchedLookup, sharedQuery } from "./lookup.js";
+import {
+  connectionsOf,
+  DeadlineExceeded,
+  isLocked,
+  isLockTimeout,
+  isLost,
+  LOCK_WAIT_SECONDS,
+  select,
+} from "./mysql-connection.js";
+import { CommitLost, DeferredViolation, GroupAborted, groupCommit } from "./mysql-group.js";
 import {
   DATABASE_DEADLINE_MS,
   type Database,
   DatabaseUnavailable,
   LockTimeout,
+  type Lock,
+  readOnly,
   type Sql,
   type SqlValue,
   type TransactionOptions,
-  UniqueViolation,
-  type WriteResult,
 } from "./sql.js";
 
 const MAX_RERUNS = 3;
 const RERUN_BACKOFF_MS = 25;
 
-/** Lock timeout rolls back one statement only, so all of these end in a ROLLBACK and a rerun of the whole work. */
-const LOCK_ERRORS = new Set(["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT", "ER_CHECKREAD"]);
-const LOST_ERRORS = new Set([
-  "PROTOCOL_CONNECTION_LOST",
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ER_SERVER_SHUTDOWN",
-  "ER_CON_COUNT_ERROR",
-  "ER_NEED_REPREPARE",
-  "ER_CONNECTION_KILLED",
-  "ER_NORMAL_SHUTDOWN",
-  "ER_CLIENT_INTERACTION_TIMEOUT",
-  "ER_OPTION_PREVENTS_STATEMENT",
-  "ER_READ_ONLY_MODE",
-]);
-
-class DeadlineExceeded extends Error {}
-
-interface DriverError extends Error {
-  code?: string;
-  fatal?: boolean;
+/** What a failed try means: `rerun` may help, the database is `unavailable`, or the failure is the work's own. */
+function judge(error: unknown): "rerun" | "unavailable" | "own" {
+  const cause = error instanceof CommitLost ? error.cause : error;
+  if (isLocked(cause) || isLost(cause) || cause instanceof DeferredViolation) return "rerun";
+  return cause instanceof DeadlineExceeded ? "unavailable" : "own";
 }
 
-const isLocked = (error: unknown) => LOCK_ERRORS.has((error as DriverError).code ?? "");
-const isLost = (error: unknown) =>
-  LOST_ERRORS.has((error as DriverError).code ?? "") || (error as DriverError).fatal === true;
-
-/** `Duplicate entry 'x' for key 'qr_codes.ux_short_id'`: the value is the caller's data, only the index is kept. */
-function translate(error: DriverError): Error {
-  if (error.code !== "ER_DUP_ENTRY") return error;
-  return new UniqueViolation(/for key '([^']*)'$/.exec(error.message)?.[1] ?? "", { cause: error });
+/** Tries again, at most three times with full jitter, all within one deadline. */
+async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLostCommit: boolean): Promise<T> {
+  let outcomeUnknown = false;
+  for (let reruns = 0; ; reruns++) {
+    try {
+      return await once();
+    } catch (error) {
+      const verdict = judge(error);
+      if (verdict === "own") throw error;
+      const cause = error instanceof CommitLost ? error.cause : error;
+      // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
+      outcomeUnknown ||= error instanceof CommitLost && !isLocked(cause);
+      if (outcomeUnknown && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
+      const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
+      // A lock is not waited for again where the deadline would end the wait: that it is locked says more.
+      const needed = isLockTimeout(cause) ? LOCK_WAIT_SECONDS * 1000 : 0;
+      const spent = verdict === "unavailable" || reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
+      if (spent && isLocked(cause)) throw new LockTimeout("The row stayed locked.", { cause: error });
+      if (spent) throw new DatabaseUnavailable(true, { cause: error, outcomeUnknown });
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
 }
-
-function execute<T>(connection: PoolConnection, text: string, values: SqlValue[]): Promise<T> {
-  return new Promise((resolve, reject) => {
-    connection.execute(text, values as ExecuteValues, (error, result) => {
-      if (error) reject(translate(error));
-      else resolve(result as T);
-    });
-  });
-}
-
-function command(connection: PoolConnection, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    connection.query(text, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-/** `FOR SHARE` is a syntax error on MariaDB; this older form is known to both. */
-const LOCKS = { forShare: " LOCK IN SHARE MODE", forUpdate: " FOR UPDATE" };
-
-const sqlOn = (connection: PoolConnection): Sql => ({
-  ...LOCKS,
-  all: (text, values) => execute(connection, text, values),
-  async run(text, values): Promise<WriteResult> {
-    const header = await execute<ResultSetHeader>(connection, text, values);
-    return { affected: header.affectedRows, insertId: header.insertId };
-  },
-});
-
-/** What every connection is told once; `resetOnRelease` is off, so it holds as long as the connection lives. */
-const SESSION = [
-  "SET time_zone = '+00:00', innodb_lock_wait_timeout = 2, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-];
 
 /** Database on MySQL 8.4 or MariaDB, on the pool that TypeORM opened. */
 export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database {
-  const prepared = new WeakSet<PoolConnection>();
+  const use = connectionsOf(pool);
 
-  function acquire(deadline: number): Promise<PoolConnection> {
-    return new Promise((resolve, reject) => {
-      let tooLate = false;
-      const timer = setTimeout(() => {
-        tooLate = true;
-        reject(new DeadlineExceeded());
-      }, deadline - Date.now());
-      pool.getConnection((error, connection) => {
-        clearTimeout(timer);
-        if (error) return reject(error);
-        if (tooLate) return connection.release();
-        if (!prepared.has(connection)) {
-          prepared.add(connection);
-          // Queued ahead of the first statement; a failure also fails that one, for the connection is gone.
-          for (const statement of SESSION) connection.query(statement, (failure) => failure && connection.destroy());
-        }
-        resolve(connection);
-      });
-    });
-  }
-
-  /** Runs `use` on a connection of its own; a connection that timed out or broke is destroyed, never reused. */
-  async function onConnection<T>(deadline: number, use: (connection: PoolConnection) => Promise<T>): Promise<T> {
-    const connection = await acquire(deadline);
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new DeadlineExceeded()), deadline - Date.now());
-    });
-    try {
-      const result = await Promise.race([use(connection), expired]);
-      connection.release();
-      return result;
-    } catch (error) {
-      if (error instanceof DeadlineExceeded || isLost(error)) connection.destroy();
-      else connection.release();
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** One attempt; `commit.sent` tells the caller whether its failure is ambiguous. */
-  async function attempt<T>(work: (sql: Sql) => Promise<T>, deadline: number, commit: { sent: boolean }): Promise<T> {
-    return onConnection(deadline, async (connection) => {
-      await command(connection, "START TRANSACTION");
-      try {
-        const result = await work(sqlOn(connection));
-        commit.sent = true;
-        await command(connection, "COMMIT");
-        return result;
-      } catch (error) {
-        if (!isLost(error)) await command(connection, "ROLLBACK");
-        throw error;
-      }
-    });
-  }
-
-  async function rerun<T>(once: () => Promise<T>, mayRerun: () => boolean, deadline: number): Promise<T> {
-    for (let reruns = 0; ; reruns++) {
-      try {
-        return await once();
-      } catch (error) {
-        const transient = isLocked(error) || isLost(error);
-        if (!transient && !(error instanceof DeadlineExceeded)) throw error;
-        const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
-        const spent = reruns === MAX_RERUNS || Date.now() + pause >= deadline;
-        if (!mayRerun()) throw new DatabaseUnavailable(false, { cause: error });
-        if (spent && isLocked(error)) throw new LockTimeout("The row stayed locked.", { cause: error });
-        if (spent || !transient) throw new DatabaseUnavailable(true, { cause: error });
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
-    }
-  }
+  const read: Sql = {
+    ...readOnly,
+    all<Row>(text: string, values: SqlValue[], lock: Lock = "none") {
+      const deadline = Date.now() + DATABASE_DEADLINE_MS;
+      const once = () => use(deadline, (connection) => select<Row>(connection, text, values, lock));
+      return rerun(once, deadline, true);
+    },
+  };
+  const runOnce = groupCommit(use, read);
 
   return {
-    read: {
-      ...LOCKS,
-      all<Row>(text: string, values: SqlValue[]) {
-        const deadline = Date.now() + DATABASE_DEADLINE_MS;
-        const once = () => onConnection(deadline, (connection) => execute<Row[]>(connection, text, values));
-        return rerun(once, () => true, deadline);
-      },
-      run: () => Promise.reject(new Error("Writes need a transaction.")),
-    },
-
-    transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions) {
+    read,
+    lookup: (options) => batchedLookup(read, options),
+    query: (text, readRow) => sharedQuery(read, text, readRow),
+    transaction<T>(work: (sql: Sql) => Promise<T>, { group, rerunAfterLostCommit }: TransactionOptions) {
       const deadline = Date.now() + DATABASE_DEADLINE_MS;
-      const commit = { sent: false };
-      const once = () => {
-        commit.sent = false;
-        return attempt(work, deadline, commit);
+      let shared = group;
+      const once = async (): Promise<T> => {
+        const together = shared;
+        shared = undefined;
+        try {
+          return await runOnce(work, deadline, together);
+        } catch (error) {
+          if (error instanceof GroupAborted) return runOnce(work, deadline, undefined);
+          throw error;
+        }
       };
-      return rerun(once, () => options.rerunAfterLostCommit || !commit.sent, deadline);
+      return rerun(once, deadline, rerunAfterLostCommit);
     },
-
     close,
   };
 }

@@ -74,8 +74,8 @@ interface OpenOptions {
 export async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<OpenDatabase> {
   const dataSource = new DataSource(optionsFor(target));
   if (target.kind === "sqlite") {
-    // SQLite takes any type name; TypeORM's list for it lacks the two the entities use for MySQL's sake.
-    dataSource.driver.supportedDataTypes.push("binary", "mediumtext");
+    // SQLite takes any type name; TypeORM's list for it lacks those the entities use for MySQL's sake.
+    dataSource.driver.supportedDataTypes.push("binary", "mediumtext", "mediumblob");
     dataSource.driver.withLengthColumnTypes.push("binary");
   }
   await dataSource.initialize();

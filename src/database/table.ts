@@ -9,8 +9,14 @@ export interface Table<E> {
   select: string;
   /** INSERT of every column but the generated one. */
   insert: string;
+  /** The places of one row of `insert`. */
+  places: string;
   /** The values of `insert`, in its order. */
   values(row: Omit<E, "id"> & { id?: unknown }): SqlValue[];
+  /** The same for some of the columns. */
+  view<Property extends keyof E & string>(
+    properties: readonly Property[],
+  ): Pick<Table<Pick<E, Property>>, "select" | "read">;
   /** Turns a selected row, in place, into the entity's property types. */
   read(row: unknown): E;
   /** `column = ?, …` for these properties, and their values. */
@@ -27,29 +33,41 @@ export function tableOf<E extends object>(entity: new () => E): Table<E> {
   const generated = storage.generations.find((candidate) => candidate.target === entity)?.propertyName;
   const columns = storage.columns.filter((column) => column.target === entity);
   const inserted = columns.filter((column) => column.propertyName !== generated).map((column) => column.propertyName);
-  const ofType = (type: string) =>
-    columns.filter((column) => column.options.type === type).map((column) => column.propertyName);
-  const booleans = ofType("boolean");
-  const times = ofType("datetime");
-  const isTime = new Set(times);
+  const places = `(${inserted.map(() => "?").join(", ")})`;
+  const propertiesOf = (type: string, of = columns) =>
+    of.filter((column) => column.options.type === type).map((column) => column.propertyName);
+  const isTime = new Set(propertiesOf("datetime"));
 
   const toSql = (property: string, value: unknown): SqlValue =>
     isTime.has(property) && typeof value === "string" ? toDatabaseTime(value) : (value as SqlValue);
 
+  function viewOf(of: typeof columns) {
+    const booleans = propertiesOf("boolean", of);
+    const times = propertiesOf("datetime", of);
+    return {
+      select: of.map(({ propertyName }) => `\`${snake(propertyName)}\` AS \`${propertyName}\``).join(", "),
+      read(raw: unknown) {
+        const row = raw as Record<string, unknown>;
+        for (const property of booleans) row[property] = row[property] === 1;
+        for (const property of times) {
+          const value = row[property];
+          if (value !== null) row[property] = fromDatabaseTime(value as string);
+        }
+        return row as never;
+      },
+    };
+  }
+
   return {
     name,
-    select: columns.map(({ propertyName }) => `\`${snake(propertyName)}\` AS \`${propertyName}\``).join(", "),
-    insert: `INSERT INTO ${name} (${inserted.map((property) => `\`${snake(property)}\``).join(", ")}) VALUES (${inserted.map(() => "?").join(", ")})`,
-    values: (row) => inserted.map((property) => toSql(property, (row as Record<string, unknown>)[property])),
-    read(raw) {
-      const row = raw as Record<string, unknown>;
-      for (const property of booleans) row[property] = row[property] === 1;
-      for (const property of times) {
-        const value = row[property];
-        if (value !== null) row[property] = fromDatabaseTime(value as string);
-      }
-      return row as E;
+    ...viewOf(columns),
+    view: (properties) => {
+      const wanted = new Set<string>(properties);
+      return viewOf(columns.filter((column) => wanted.has(column.propertyName)));
     },
+    places,
+    insert: `INSERT INTO ${name} (${inserted.map((property) => `\`${snake(property)}\``).join(", ")}) VALUES ${places}`,
+    values: (row) => inserted.map((property) => toSql(property, (row as Record<string, unknown>)[property])),
     assign(changes) {
       const entries = Object.entries(changes);
       return {

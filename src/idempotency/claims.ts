@@ -40,7 +40,9 @@ export function redisClaims(redis: Redis, options: ClaimOptions): Claims {
   const keyOf = (identity: ReceiptIdentity) => `qrv:${options.installationId}:idem:${identity.id.toString("hex")}`;
 
   function read(entry: string, remainingMs: number, fingerprint: string): Claim {
-    if (entry.slice(1, 1 + DIGEST_LENGTH) !== fingerprint) return { state: "mismatch" };
+    const isMine = entry.slice(1, 1 + DIGEST_LENGTH) === fingerprint;
+    // Another request's result counts only with its receipt, which a restored database may have lost.
+    if (!isMine) return { state: entry.startsWith("P") ? "mismatch" : "unverified" };
     if (entry.startsWith("P")) return { state: "busy", remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) };
     const completedAt = Number(entry.slice(1 + DIGEST_LENGTH, 1 + DIGEST_LENGTH + TIME_LENGTH));
     // A result from before this process started may be of a time the database was since restored from.
@@ -67,7 +69,8 @@ export function redisClaims(redis: Redis, options: ClaimOptions): Claims {
       );
     },
     release(identity) {
-      void redis.attempt((client) =>
+      // Past the breaker: a claim that was too late to be waited for may still arrive, and this must follow it.
+      redis.tell((client) =>
         client.release(keyOf(identity), identity.fingerprint.toString("hex"), identity.attempt.toString("hex")),
       );
     },

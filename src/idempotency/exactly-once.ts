@@ -4,7 +4,14 @@ import { type Database, LockTimeout, type Sql } from "../database/sql.js";
 import { ApiError } from "../errors.js";
 import { sha256 } from "../keys.js";
 import type { Claim, Claims } from "./claims.js";
-import { completeReceipt, findReceipt, insertReceipt, ReceiptExists, type ReceiptIdentity } from "./receipts.js";
+import {
+  completeReceipt,
+  findReceipt,
+  insertReceipt,
+  insertReceiptLater,
+  ReceiptExists,
+  type ReceiptIdentity,
+} from "./receipts.js";
 
 /** The stored form of a result, and whether an earlier request made it. */
 export interface Outcome {
@@ -14,6 +21,8 @@ export interface Outcome {
 
 interface KeyedRequest {
   ownerId: number;
+  /** Whom its transaction may be shared with. */
+  group: number | undefined;
   key: string;
   fingerprint: Buffer;
 }
@@ -38,6 +47,35 @@ async function resolveClaim(database: Database, claim: Claim, identity: ReceiptI
 }
 
 /**
+ * Runs `work` behind the fence: the receipt is inserted before its first statement. Work that only defers inserts has none;
+ * its receipt joins them on the first try, and is inserted alone on a rerun, which tells a receipt that is there.
+ */
+async function behindFence(sql: Sql, identity: ReceiptIdentity, fence: Fence, work: (sql: Sql) => Promise<string>) {
+  let inserting: Promise<void> | undefined;
+  const take = () => {
+    inserting ??= insertReceipt(sql, identity).then(() => {
+      fence.taken = true;
+    });
+    return inserting;
+  };
+  if (fence.tries++ > 0) await take();
+  const result = await work({
+    all: async (...query) => take().then(() => sql.all(...query)),
+    run: async (...statement) => take().then(() => sql.run(...statement)),
+    insertLater: (...row) => sql.insertLater(...row),
+  });
+  if (inserting === undefined) await insertReceiptLater(sql, identity, result);
+  else await completeReceipt(sql, identity.id, result);
+  return result;
+}
+
+interface Fence {
+  tries: number;
+  /** Whether the receipt was inserted in the transaction that runs. */
+  taken: boolean;
+}
+
+/**
  * Runs `work` once for a key, whatever crashes: its receipt is inserted first and committed with its effects, so a second
  * request waits for the first, then replays or is refused. Throws IDEMPOTENCY_CONFLICT and IDEMPOTENCY_IN_PROGRESS.
  */
@@ -51,25 +89,21 @@ export async function exactlyOnce(
   const known = await resolveClaim(database, await claims.take(identity), identity);
   if (known) return known;
 
-  let fenced = false;
+  const fence: Fence = { tries: 0, taken: false };
   try {
     const body = await database.transaction(
-      async (sql) => {
-        fenced = false;
-        await insertReceipt(sql, identity);
-        fenced = true;
-        const result = await work(sql);
-        await completeReceipt(sql, id, result);
-        return result;
+      (sql) => {
+        fence.taken = false;
+        return behindFence(sql, identity, fence, work);
       },
-      { rerunAfterLostCommit: true },
+      { group: request.group, rerunAfterLostCommit: true },
     );
     claims.complete(identity, body);
     return { body, replayed: false };
   } catch (error) {
     if (error instanceof ReceiptExists) return await committedOutcome(database, claims, identity);
     claims.release(identity);
-    throw error instanceof LockTimeout && !fenced ? inProgress() : error;
+    throw error instanceof LockTimeout && !fence.taken ? inProgress() : error;
   }
 }
 

@@ -7,7 +7,8 @@ const name = text(1, 255, "What people call the code.").meta({ example: "Front d
 const description = text(0, 2000, "Free text.");
 
 const destinationUrl = text(0, 2048, "Where a scan leads besides the conversation: an http or https URL.")
-  .refine((value) => /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) && URL.canParse(value), {
+  // URL takes "https:///host" and "https://\\host" for "https://host"; to anyone else they name no host.
+  .refine((value) => /^https?:\/\/[^/\\\s\p{Cc}][^\s\p{Cc}]*$/iu.test(value) && URL.canParse(value), {
     error: "Send an http:// or https:// URL of at most 2048 characters.",
   })
   .meta({ minLength: 1, format: "uri", example: "https://example.com/listings/4711" });

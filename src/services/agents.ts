@@ -11,8 +11,9 @@ import type {
   AgentResponse,
   AgentUpdate,
 } from "../schemas/agents.js";
-import { agentTable, findAgent, findAgentByReference, listAgentRows, swapAgent } from "./agent-rows.js";
+import { agentTable, findAgent, listAgentRows, swapAgent, viewAgent, viewAgentByReference } from "./agent-rows.js";
 import { asReferenceConflict } from "./qr.js";
+import { forgetAllBound, greetChangedAgent, greetNewAgent } from "./greeting-audio.js";
 import { detachAgentEverywhere, referenceHash } from "./qr-rows.js";
 
 /** A row as its owner sees it. */
@@ -68,6 +69,7 @@ export async function createAgent(ctx: Context, input: AgentCreate): Promise<Age
   try {
     const { insertId } = await ctx.sql.run(agentTable.insert, agentTable.values(row));
     ctx.change = { resource: "agents", resourceId: String(insertId), versionBefore: null, versionAfter: 1 };
+    await greetNewAgent(ctx, insertId, row);
     return presentAgent({ ...row, id: insertId });
   } catch (error) {
     throw asReferenceConflict(error);
@@ -82,12 +84,12 @@ export async function listAgents(ctx: Context, input: AgentList): Promise<AgentR
 
 /** One agent, inactive ones too. Throws RESOURCE_NOT_FOUND. */
 export async function getAgent(ctx: Context, input: AgentGet): Promise<AgentResponse> {
-  return presentAgent(await findAgent(ctx, input.agent_id));
+  return presentAgent(await viewAgent(ctx, input.agent_id));
 }
 
 /** One agent by its reference. Throws RESOURCE_NOT_FOUND. */
 export async function getAgentByReference(ctx: Context, input: { external_reference: string }): Promise<AgentResponse> {
-  return presentAgent(await findAgentByReference(ctx, input.external_reference));
+  return presentAgent(await viewAgentByReference(ctx, input.external_reference));
 }
 
 /** Fields that null clears, and those that null leaves as they are. */
@@ -110,10 +112,14 @@ const KEPT = [
   ["is_active", "isActive"],
 ] as const;
 
-function changesOf(input: AgentUpdate): Partial<Agent> {
-  const cleared = CLEARABLE.filter(([field]) => input[field] !== undefined);
-  const kept = KEPT.filter(([field]) => input[field] !== undefined && input[field] !== null);
-  return Object.fromEntries([...cleared, ...kept].map(([field, property]) => [property, input[field]]));
+/** All columns a PATCH may change are always written: one fixed statement, not one for every set of fields. */
+function changesOf(input: AgentUpdate, row: Agent): Partial<Agent> {
+  const cleared = CLEARABLE.map(([field, property]) => [
+    property,
+    input[field] === undefined ? row[property] : input[field],
+  ]);
+  const kept = KEPT.map(([field, property]) => [property, input[field] ?? row[property]]);
+  return Object.fromEntries([...cleared, ...kept]) as Partial<Agent>;
 }
 
 function recordAgentChange(ctx: Context, { id, resourceVersion }: Agent): void {
@@ -127,11 +133,12 @@ function recordAgentChange(ctx: Context, { id, resourceVersion }: Agent): void {
 
 /** Changes the supplied fields; bindings stay. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT. */
 export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<AgentResponse> {
-  const row = await findAgent(ctx, input.agent_id);
+  const row = await viewAgent(ctx, input.agent_id);
   if (row.resourceVersion !== input.if_match_version)
     throw versionConflict(input.if_match_version, row.resourceVersion);
-  const changes = { ...changesOf(input), updatedAt: now() };
+  const changes = { ...changesOf(input, row), updatedAt: now() };
   await swapAgent(ctx, row, agentTable.assign(changes));
+  await greetChangedAgent(ctx, row, changes);
   recordAgentChange(ctx, row);
   return presentAgent({ ...row, ...changes, resourceVersion: row.resourceVersion + 1 });
 }
@@ -141,11 +148,12 @@ export async function updateAgent(ctx: Context, input: AgentUpdate): Promise<Age
  * an attach either comes before and is detached, or waits and finds it inactive. Throws RESOURCE_NOT_FOUND, RESOURCE_VERSION_CONFLICT.
  */
 export async function deactivateAgent(ctx: Context, input: AgentDelete): Promise<AgentDeactivateResponse> {
-  const row = await findAgent(ctx, input.agent_id, ctx.sql.forUpdate);
+  const row = await findAgent(ctx, input.agent_id, "update");
   if (row.resourceVersion !== input.if_match_version)
     throw versionConflict(input.if_match_version, row.resourceVersion);
   await swapAgent(ctx, row, agentTable.assign({ isActive: false, updatedAt: now() }));
   const detached = await detachAgentEverywhere(ctx.sql, row.id);
+  await forgetAllBound(ctx, row.id, detached);
   recordAgentChange(ctx, row);
   return {
     status: "deactivated",

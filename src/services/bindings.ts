@@ -7,6 +7,7 @@ import type { BindingAttach, BindingDetach, BindingResponse, Override } from "..
 import type { QrGet } from "../schemas/qr.js";
 import { digestOf } from "../signing.js";
 import { findAgent } from "./agent-rows.js";
+import { forgetBoundGreeting, greetBinding } from "./greeting-audio.js";
 import { detachedNow, findQr, qrTable, swapQr } from "./qr-rows.js";
 
 type BindingRow = Pick<QrCode, "shortId" | "bindingVersion" | "bindingOverride" | "bindingUpdatedAt">;
@@ -56,8 +57,8 @@ function signMarker(ctx: Context, row: QrCode, agentId: number): Promise<string>
  * locks them. Throws RESOURCE_NOT_FOUND (either), RESOURCE_VERSION_CONFLICT, BINDING_TARGET_INACTIVE.
  */
 export async function attachAgent(ctx: Context, input: BindingAttach): Promise<BindingResponse> {
-  const agent = await findAgent(ctx, input.agent_id, ctx.sql.forShare);
-  const row = await findQr(ctx, input.short_id, ctx.sql.forUpdate);
+  const agent = await findAgent(ctx, input.agent_id, "share");
+  const row = await findQr(ctx, input.short_id, "update");
   if (row.bindingVersion !== input.if_match_version) throw versionConflict(input.if_match_version, row.bindingVersion);
   if (!agent.isActive) throw new ApiError("BINDING_TARGET_INACTIVE");
   const changes = {
@@ -67,6 +68,7 @@ export async function attachAgent(ctx: Context, input: BindingAttach): Promise<B
     bindingUpdatedAt: now(),
   };
   await swapQr(ctx, "bindingVersion", row, qrTable.assign(changes));
+  await greetBinding(ctx, row, agent, input.override);
   recordBindingChange(ctx, row);
   return presentBinding({ ...row, ...changes, bindingVersion: row.bindingVersion + 1 }, agent);
 }
@@ -77,6 +79,7 @@ export async function detachAgent(ctx: Context, input: BindingDetach): Promise<B
   if (row.bindingVersion !== input.if_match_version) throw versionConflict(input.if_match_version, row.bindingVersion);
   const at = now();
   await swapQr(ctx, "bindingVersion", row, detachedNow(at));
+  await forgetBoundGreeting(ctx, row);
   recordBindingChange(ctx, row);
   const after = { ...row, bindingVersion: row.bindingVersion + 1, bindingOverride: null, bindingUpdatedAt: at };
   return presentBinding(after, null);

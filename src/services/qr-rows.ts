@@ -1,7 +1,7 @@
 import { QrCode } from "../../entities/qr-code.js";
 import { now } from "../clock.js";
 import type { Context } from "../context.js";
-import type { Sql, SqlValue } from "../database/sql.js";
+import type { Database, Lock, Sql, SqlValue } from "../database/sql.js";
 import { tableOf } from "../database/table.js";
 import { ApiError, versionConflict } from "../errors.js";
 import { sha256 } from "../keys.js";
@@ -10,11 +10,30 @@ import { sha256 } from "../keys.js";
 export const qrTable = tableOf(QrCode);
 
 const FIND = `SELECT ${qrTable.select} FROM qr_codes WHERE owner_id = ? AND short_id = ? AND deleted_at IS NULL`;
-const FIND_BY_REFERENCE = `SELECT ${qrTable.select} FROM qr_codes WHERE owner_id = ? AND external_reference_hash = ?`;
-/** The page is cut on the index alone; only its rows are then fetched. */
-const LIST = `SELECT ${qrTable.select} FROM qr_codes JOIN
-  (SELECT id AS page_id FROM qr_codes WHERE owner_id = ? AND is_active = 1 ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?) page
+
+/** The columns behind a QRCodeResponse. */
+const qrView = qrTable.view([
+  "id",
+  "shortId",
+  "name",
+  "description",
+  "destinationUrl",
+  "externalReference",
+  "propertyContext",
+  "isActive",
+  "resourceVersion",
+  "createdAt",
+  "updatedAt",
+]);
+/** What a QRCodeResponse is made of. */
+export type QrView = ReturnType<typeof qrView.read>;
+
+const PAGE = "WHERE owner_id = ? AND is_active = 1 ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?";
+const LIST = `SELECT ${qrView.select} FROM qr_codes ${PAGE}`;
+/** Cuts the page on the index alone and fetches only its rows; what it skips costs less, its temporary table more. */
+const LIST_DEEP = `SELECT ${qrView.select} FROM qr_codes JOIN (SELECT id AS page_id FROM qr_codes ${PAGE}) page
   ON id = page_id ORDER BY created_at DESC, id DESC`;
+const DEEP_OFFSET = 500;
 
 /** The characters of a short_id: none that is easily taken for another. */
 export const SHORT_ID_ALPHABET = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
@@ -27,43 +46,75 @@ export function referenceHash(reference: string | null): Buffer | null {
 }
 
 /** One of the caller's QR codes that is not deleted; inactive ones too. Throws RESOURCE_NOT_FOUND. */
-export async function findQr(ctx: Context, shortId: string, lock = ""): Promise<QrCode> {
+export async function findQr(ctx: Context, shortId: string, lock: Lock = "none"): Promise<QrCode> {
   // What is not of the form cannot be there, and 'abc ' would match 'abc' under a padding collation.
-  const rows = SHORT_ID_PATTERN.test(shortId) ? await ctx.sql.all(FIND + lock, [ctx.caller.ownerId, shortId]) : [];
+  const rows = SHORT_ID_PATTERN.test(shortId) ? await ctx.sql.all(FIND, [ctx.caller.ownerId, shortId], lock) : [];
   if (rows.length === 0) throw new ApiError("RESOURCE_NOT_FOUND");
   return qrTable.read(rows[0]);
 }
 
-/** The caller's QR code with this reference; inactive ones too. Throws RESOURCE_NOT_FOUND. */
-export async function findQrByReference(ctx: Context, reference: string): Promise<QrCode> {
-  const [row] = await ctx.sql.all(FIND_BY_REFERENCE, [ctx.caller.ownerId, sha256(reference)]);
+/** Look-ups of what a QRCodeResponse is made of; made once a database. */
+export function qrLookups(database: Database) {
+  const shared = { select: `SELECT ${qrView.select} FROM qr_codes`, read: qrView.read };
+  const byReference = {
+    select: `SELECT ${qrView.select}, external_reference_hash AS hash FROM qr_codes`,
+    column: "external_reference_hash",
+    property: "hash",
+    read: qrView.read,
+  };
+  return {
+    qrByShortId: database.lookup({
+      ...shared,
+      column: "short_id",
+      property: "shortId",
+      where: " AND deleted_at IS NULL",
+    }),
+    qrByReference: database.lookup(byReference),
+    qrList: database.query(LIST, qrView.read),
+    qrListDeep: database.query(LIST_DEEP, qrView.read),
+  };
+}
+
+/** Like `findQr`, for the response alone, and outside of the transaction. Throws RESOURCE_NOT_FOUND. */
+export async function viewQr(ctx: Context, shortId: string): Promise<QrView> {
+  const { ownerId } = ctx.caller;
+  const row = SHORT_ID_PATTERN.test(shortId) ? await ctx.deps.lookups.qrByShortId(ownerId, shortId) : undefined;
   if (row === undefined) throw new ApiError("RESOURCE_NOT_FOUND");
-  return qrTable.read(row);
+  return row;
+}
+
+/** The caller's QR code with this reference; inactive ones too. Throws RESOURCE_NOT_FOUND. */
+export async function viewQrByReference(ctx: Context, reference: string): Promise<QrView> {
+  const row = await ctx.deps.lookups.qrByReference(ctx.caller.ownerId, sha256(reference));
+  if (row === undefined) throw new ApiError("RESOURCE_NOT_FOUND");
+  return row;
 }
 
 /** The caller's active QR codes, newest first. */
-export async function listQrRows(ctx: Context, limit: number, offset: number): Promise<QrCode[]> {
+export async function listQrViews(ctx: Context, limit: number, offset: number): Promise<readonly QrView[]> {
+  const { qrList, qrListDeep } = ctx.deps.lookups;
+  const list = offset > DEEP_OFFSET ? qrListDeep : qrList;
   // As text: MySQL 8.4 refuses a prepared LIMIT that is sent as a double.
-  const rows = await ctx.sql.all(LIST, [ctx.caller.ownerId, String(limit), String(offset)]);
-  return rows.map(qrTable.read);
+  return list([ctx.caller.ownerId, String(limit), String(offset)]);
 }
 
 /** A counter of qr_codes, with its property. */
 const COUNTERS = { resourceVersion: "resource_version", bindingVersion: "binding_version" } as const;
 
 /** Compare-and-swap on one of a QR code's two counters. Throws RESOURCE_VERSION_CONFLICT, RESOURCE_NOT_FOUND. */
-export async function swapQr(
+export async function swapQr<Counter extends keyof typeof COUNTERS>(
   ctx: Context,
-  counter: keyof typeof COUNTERS,
-  row: QrCode,
+  counter: Counter,
+  row: Pick<QrCode, "id" | "shortId" | Counter>,
   set: { text: string; values: SqlValue[] },
 ): Promise<void> {
   const column = COUNTERS[counter];
+  const expected: number = row[counter];
   const text = `UPDATE qr_codes SET ${set.text}, ${column} = ${column} + 1 WHERE id = ? AND ${column} = ? AND deleted_at IS NULL`;
-  const { affected } = await ctx.sql.run(text, [...set.values, row.id, row[counter]]);
+  const { affected } = await ctx.sql.run(text, [...set.values, row.id, expected]);
   if (affected === 1) return;
   const current = await findQr(ctx, row.shortId);
-  throw versionConflict(row[counter], current[counter]);
+  throw versionConflict(expected, current[counter]);
 }
 
 const DETACH = "agent_id = NULL, binding_override = NULL, binding_marker = NULL, binding_updated_at = ?";

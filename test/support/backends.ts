@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis as IoRedis } from "ioredis";
-import { createConnection } from "mysql2/promise";
+import { type Connection, createConnection } from "mysql2/promise";
+import type { Logger } from "pino";
 import { appRouter } from "../../routers/index.js";
 import { type Config, type DatabaseTarget, readConfig } from "../../src/config.js";
 import { createGateway, type Gateway } from "../../src/gateway.js";
@@ -118,6 +119,7 @@ export async function startGateway(
   backend: BackendName,
   env: Record<string, string> = {},
   given?: Installation,
+  log: Logger = createLogger({ logLevel: "silent" }),
 ): Promise<RunningGateway> {
   const installation = given ?? (await install(backend));
   const config = readConfig({
@@ -126,7 +128,7 @@ export async function startGateway(
     ...installation.env,
     ...env,
   });
-  const gateway = await createGateway(config, appRouter, createLogger({ logLevel: "silent" }));
+  const gateway = await createGateway(config, appRouter, log);
   watchAnswers(gateway.server);
   await new Promise<void>((resolve) => gateway.server.listen(0, "127.0.0.1", resolve));
   const { port } = gateway.server.address() as { port: number };
@@ -160,9 +162,15 @@ export async function query<Row>({ gateway }: RunningGateway, text: string, valu
 }
 
 /** The target of a MySQL installation, for tests that talk to the server itself. */
-export function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
+function mysqlTarget(config: Config): Extract<DatabaseTarget, { kind: "mysql" }> {
   if (config.database.kind !== "mysql") throw new Error("Not on MySQL.");
   return config.database;
+}
+
+/** A connection of the test's own to the MySQL of an installation or a gateway. */
+export function connectSql({ config }: { config: Config }): Promise<Connection> {
+  const { host, port, user, password, database } = mysqlTarget(config);
+  return createConnection({ host, port, user, password, database });
 }
 
 after(async () => {

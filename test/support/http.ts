@@ -24,21 +24,21 @@ export interface Sent {
 /** Sends one request as it stands: no encoding, no default header but the ones Node must set. */
 export function send(base: string, sent: Sent): Promise<Answer> {
   const { hostname, port } = new URL(base);
+  // Node frames no body on GET and DELETE by itself.
+  const framing = sent.body === undefined ? {} : { "Content-Length": Buffer.byteLength(sent.body) };
+  const headers = { ...framing, ...sent.headers };
   return new Promise((resolve, reject) => {
-    const req = request(
-      { hostname, port, agent, method: sent.method, path: sent.path, headers: sent.headers },
-      (res) => {
-        const chunks: Buffer[] = [];
-        res.on("data", (chunk: Buffer) => chunks.push(chunk));
-        res.on("error", reject);
-        res.on("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          const isJson = text !== "" && String(res.headers["content-type"]).startsWith("application/json");
-          const body: unknown = isJson ? JSON.parse(text) : undefined;
-          resolve({ status: res.statusCode as number, headers: res.headers, text, body });
-        });
-      },
-    );
+    const req = request({ hostname, port, agent, method: sent.method, path: sent.path, headers }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on("data", (chunk: Buffer) => chunks.push(chunk));
+      res.on("error", reject);
+      res.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        const isJson = text !== "" && String(res.headers["content-type"]).startsWith("application/json");
+        const body: unknown = isJson ? JSON.parse(text) : undefined;
+        resolve({ status: res.statusCode as number, headers: res.headers, text, body });
+      });
+    });
     req.on("error", reject);
     req.end(sent.body);
   });
@@ -93,4 +93,9 @@ export function expectError(answer: Answer, status: number, code: string, detail
 export function expectIssues(answer: Answer): { location: string; path: string; message: string }[] {
   expectError(answer, 422, "VALIDATION_FAILED");
   return answer.body.error.details.issues;
+}
+
+/** Asserts a 422 and returns the place of each issue. */
+export function placesOf(answer: Answer): [location: string, path: string][] {
+  return expectIssues(answer).map(({ location, path }) => [location, path]);
 }
