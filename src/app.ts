@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { v7 as uuidv7 } from "uuid";
 import type { Dependencies } from "./context.js";
+import { docsRouter } from "./docs.js";
 import { ApiError, toApiError } from "./errors.js";
 import { COMMON_HEADERS, effectiveRequestId, sendError, sendJson } from "./http.js";
 import { logFailure } from "./logging.js";
@@ -32,6 +33,7 @@ function mountOperations(app: Express, { deps, endpoints, openApi, readiness }: 
 
   app.use(restRouter(deps, endpoints.values()));
   app.all("/trpc/:path", (req, res) => callTrpc(requestOf(req), res, req.params.path));
+  app.use(docsRouter());
   app.get("/openapi.json", (req, res) => sendJson(res, requestOf(req).requestId, 200, openApi));
   app.get("/healthz", (req, res) => sendJson(res, requestOf(req).requestId, 200, '{"status":"ok"}'));
   app.get("/readyz", async (req, res) => {

@@ -81,6 +81,7 @@ function completeOperation(document: Fragment, generated: Fragment, endpoint: En
   const { operation, name } = endpoint;
   const isHeaderMember = (parameter: Fragment) => Object.hasOwn(HEADER_MEMBERS, parameter.name);
   const parameters = (generated.parameters ?? []).filter((parameter: Fragment) => !isHeaderMember(parameter));
+  generated.description ??= `${generated.summary}.`;
   generated.tags = [name.split(".")[0]];
   generated.security = [{ ApiKey: operation.scopes }];
   generated.parameters = [...parameters, ...headerParameters(operation)];

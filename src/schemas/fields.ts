@@ -31,11 +31,14 @@ export function bytes(max: number, description: string) {
 
 /** A name of an open set: providers add values monthly, so any is taken that has no control characters. */
 export function openName(description: string) {
-  return z
-    .string()
-    .regex(/^[^\p{Cc}]*$/u, { error: "Send a text without control characters." })
-    .refine((value) => value.length >= 1 && withinCodePoints(value, 128), { error: "Send 1 to 128 characters." })
-    .meta({ description, minLength: 1, maxLength: 128 });
+  return (
+    z
+      .string()
+      .regex(/^[^\p{Cc}]*$/u, { error: "Send a text without control characters." })
+      .refine((value) => value.length >= 1 && withinCodePoints(value, 128), { error: "Send 1 to 128 characters." })
+      // The same characters as \p{Cc}, for validators that read patterns without the flag u.
+      .meta({ description, minLength: 1, maxLength: 128, pattern: "^[^\\u0000-\\u001F\\u007F-\\u009F]*$" })
+  );
 }
 
 const INSTANT_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

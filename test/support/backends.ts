@@ -8,6 +8,7 @@ import { appRouter } from "../../routers/index.js";
 import { type Config, type DatabaseTarget, readConfig } from "../../src/config.js";
 import { createGateway, type Gateway } from "../../src/gateway.js";
 import { createLogger } from "../../src/logging.js";
+import { watchAnswers } from "./witness.js";
 
 /** Where the tests look for real servers; the defaults are the local ones. */
 const MYSQL_URL = process.env.TEST_MYSQL_URL ?? "mysql://root@127.0.0.1:3306/";
@@ -128,6 +129,7 @@ export async function startGateway(
     ...env,
   });
   const gateway = await createGateway(config, appRouter, log);
+  watchAnswers(gateway.server);
   await new Promise<void>((resolve) => gateway.server.listen(0, "127.0.0.1", resolve));
   const { port } = gateway.server.address() as { port: number };
   return {
