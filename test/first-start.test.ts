@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import BetterSqlite3 from "better-sqlite3";
 import { expect } from "chai";
 import { createConnection } from "mysql2/promise";
+import { migrations } from "../entities/migrations/index.js";
 import { install, onServers } from "./support/backends.js";
 import { apiClient, expectOk } from "./support/http.js";
 import { keyFromCommand, runGateway, spawnGateway } from "./support/process.js";
@@ -79,7 +80,7 @@ describe("The embedded default's first start", () => {
     expect(new Set(ends.flatMap(({ stdout }) => stdout.match(KEY) ?? []))).to.deep.equal(new Set([key]));
     const database = new BetterSqlite3(path("gateway.db"), { readonly: true });
     const count = (table: string) => database.prepare(`SELECT COUNT(*) FROM ${table}`).pluck().get();
-    expect(["migrations", "owners", "api_keys", "qr_codes"].map(count)).to.deep.equal([1, 1, 1, 3]);
+    expect(["migrations", "owners", "api_keys", "qr_codes"].map(count)).to.deep.equal([migrations.length, 1, 1, 3]);
     database.close();
     expect((await readFile(path("context-signing.key"), "utf8")).trim()).to.have.length(43);
   });
@@ -97,9 +98,9 @@ onServers("The first start on a server", () => {
       expect(ends.map(({ code }) => code)).to.deep.equal([0, 0, 0]);
       expect(ends.map(({ stdout }) => stdout).join("")).not.to.match(KEY);
       const direct = await createConnection(installation.env.DATABASE_URL as string);
-      for (const table of ["migrations", "settings"]) {
+      for (const [table, length] of Object.entries({ migrations: migrations.length, settings: 1 })) {
         const [rows] = await direct.query(`SELECT * FROM ${table}`);
-        expect(rows, table).to.have.length(1);
+        expect(rows, table).to.have.length(length);
       }
       await direct.end();
     } finally {
