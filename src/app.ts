@@ -14,6 +14,9 @@ import { trpcHandler } from "./trpc-http.js";
 /** How long a caller may take to send one whole request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
+/** How long a refused connection may still send, in milliseconds. */
+const LINGER_MS = 1000;
+
 /** What the HTTP surface needs besides the operations' own dependencies. */
 export interface AppOptions {
   deps: Dependencies;
@@ -91,23 +94,25 @@ const MALFORMED_HTTP = {
   431: "The request's headers are too large.",
 } as const;
 
-/** Answers that are to be sent before their connection is refused. */
-const waiting = new WeakSet<ServerResponse>();
+/** Connections that are refused or about to be: every further chunk on them is malformed again. */
+const refused = new WeakSet<Duplex>();
 
 /** Answers what the parser refuses, before there is a request, and closes the connection. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse }): void {
-  const pending = socket._httpMessage;
-  // A whole request came before what is malformed: the connection's next answer is that one's.
-  if (pending?.req.complete && !pending.writableFinished) {
-    // Every further chunk is malformed again.
-    if (!waiting.has(pending)) pending.once("finish", () => refuseMalformed(error, socket));
-    waiting.add(pending);
-    return;
-  }
-  if (!socket.writable || error.code === "ECONNRESET" || pending?.headersSent) {
-    socket.destroy();
-    return;
-  }
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  const answer = () => {
+    const pending = socket._httpMessage;
+    if (!socket.writable || error.code === "ECONNRESET") socket.destroy();
+    // A whole request came before what is malformed: the connection's next answer is that one's.
+    else if (pending?.req.complete) pending.once("finish", answer);
+    else if (pending?.headersSent) socket.destroy();
+    else writeMalformed(error, socket);
+  };
+  answer();
+}
+
+function writeMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : 400;
   const requestId = uuidv7();
   const envelope = {
@@ -131,6 +136,8 @@ function writeRaw(socket: Duplex, status: number, requestId: string, body: strin
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${reasons[status]}\r\n${head}\r\n${body}`);
+  // Not at once: a reset would take the answer from a caller that is still sending.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 /** The HTTP server of the gateway; not listening yet. */

@@ -13,7 +13,7 @@ function isHeaderMember(operation: Operation, name: string): name is HeaderMembe
 }
 
 /** Where REST carries a member of an operation's input. */
-export function locate(operation: Operation, member: string | undefined): IssueLocation {
+function locate(operation: Operation, member: string | undefined): IssueLocation {
   if (member !== undefined && operation.pathParameters.includes(member)) return "path";
   if (member !== undefined && isHeaderMember(operation, member)) return "header";
   return operation.method === "GET" ? "query" : "body";

@@ -7,7 +7,7 @@ import { presentError } from "./errors.js";
 import { parseStrictJsonBytes, StrictJsonError } from "./json.js";
 
 /** The largest body read, in bytes. */
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 const JSON_TYPE = "application/json; charset=utf-8";

@@ -10,7 +10,7 @@ import type { Endpoint } from "./procedures.js";
 import type { GatewayRequest } from "./rest.js";
 
 /** The most procedures one batch may name. */
-export const MAX_BATCH = 20;
+const MAX_BATCH = 20;
 
 /** One call's answer in tRPC's wire format, with what an unbatched answer carries in its headers. */
 interface Answer {

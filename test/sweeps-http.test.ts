@@ -171,7 +171,8 @@ onEachBackend("HTTP of every operation", (backend) => {
   });
 
   it("answers what no operation has with 404 before it asks for a key", async () => {
-    for (const path of ["/", "/v1", "/v1/", "/v1/nothing", "/v1/qr/a/b/c", "/v2/qr", "/v1/qr/a/agent/b"]) {
+    const operations = ["/v1", "/v1/", "/v1/nothing", "/v1/qr/a/b/c", "/v2/qr", "/v1/qr/a/agent/b"];
+    for (const path of [...operations, "/", "/healthz/", "/HEALTHZ", "/openapi.json/", "/TRPC/qr.list", "/trpc/"]) {
       const answer = await send(owner.running.url, { method: "GET", path });
       expectError(answer, 404, "ROUTE_NOT_FOUND", null);
       expectCommonHeaders(answer);

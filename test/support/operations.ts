@@ -61,6 +61,7 @@ export const SUCCESSES: Record<string, (owner: TestOwner) => Promise<Call>> = {
   },
   "agents.update": async (owner) => ({ ...(await ofAgent(owner, 1)), body: { name: "Porter", tools: "[]" } }),
   "agents.deactivate": (owner) => ofAgent(owner, 1),
+  "agents.greetingAudio": (owner) => ofAgent(owner),
   "bindings.get": (owner) => ofQr(owner),
   "bindings.attach": async (owner) => {
     const { id } = await newAgent(owner);

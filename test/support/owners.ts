@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { createKey } from "../../src/key-store.js";
 import { ALL_SCOPES, type Scope } from "../../src/scopes.js";
 import { type BackendName, type RunningGateway, sharedGateway } from "./backends.js";
@@ -33,4 +34,12 @@ export async function newQr({ api }: TestOwner, body: object = {}) {
 /** An agent, as answered. */
 export async function newAgent({ api }: TestOwner, body: object = {}) {
   return expectOk(await api.post("/v1/agents", { name: "Concierge", ...body }));
+}
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** The contract's checksum, written down a second time. */
+export function withChecksum(body: string): string {
+  const digits = [5, 4, 3, 2, 1, 0].map((power) => BASE62[Math.floor(crc32(body) / 62 ** power) % 62]);
+  return body + digits.join("");
 }

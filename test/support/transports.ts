@@ -75,10 +75,17 @@ export function steady(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
+/** Rows of each table. */
+interface Stored {
+  qr: unknown[];
+  agents: unknown[];
+  audit: unknown[];
+}
+
 /** All that is stored of an owner, and the audit of it. */
-export async function storedOf({ name, running }: TestOwner): Promise<unknown> {
+export async function storedOf({ name, running }: TestOwner): Promise<Stored> {
   const [owner] = await query<{ id: number }>(running, "SELECT id FROM owners WHERE name = ?", [name]);
   const rows = (table: string) => query(running, `SELECT * FROM ${table} WHERE owner_id = ? ORDER BY id`, [owner?.id]);
   const [qr, agents, audit] = [await rows("qr_codes"), await rows("agents"), await rows("audit_events")];
-  return steady({ qr, agents, audit });
+  return steady({ qr, agents, audit }) as Stored;
 }
