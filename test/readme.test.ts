@@ -38,6 +38,15 @@ async function readTour(): Promise<{ command: string; output: string }[]> {
   );
 }
 
+describe("The README's program for internal apps", () => {
+  it("is the one that is compiled and run from a packed tarball", async () => {
+    const [readme, program] = await Promise.all(
+      ["../README.md", "./apps/tour.ts"].map((path) => readFile(new URL(path, import.meta.url), "utf8")),
+    );
+    expect(readme).to.include(program?.slice(program.indexOf("import {")));
+  });
+});
+
 onEachBackend("The README's tour", (backend) => {
   it("answers as it says", async function () {
     this.timeout(30_000);
