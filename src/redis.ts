@@ -41,6 +41,8 @@ function makeClient(url: string) {
     url,
     scripts: { claim, release },
     disableOfflineQueue: true,
+    // The library's own covers unsent commands only, and costs an AbortSignal each; `attempt` has a deadline of its own.
+    commandOptions: { timeout: 0 },
     commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,

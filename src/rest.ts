@@ -129,7 +129,7 @@ async function handle(deps: Dependencies, route: Route, req: GatewayRequest, res
     const replayed = ctx.replayed ? ["Idempotency-Replayed", "true"] : [];
     sendJson(res, req.requestId, 200, ctx.body ?? JSON.stringify(data), replayed);
   } catch (thrown) {
-    if (thrown instanceof Error && thrown.cause instanceof RequestAborted) return;
+    if (thrown instanceof RequestAborted) return;
     const error = toApiError(thrown);
     logFailure(deps.log, error, req.requestId, endpoint.name);
     sendError(res, req.requestId, error, retryAfterSeconds(error, operation));

@@ -79,7 +79,7 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
       const json = `{"result":{"data":${ctx.body ?? JSON.stringify(data)}}}`;
       return { status: 200, json, headers: ctx.replayed ? ["Idempotency-Replayed", "true"] : [] };
     } catch (thrown) {
-      if (thrown instanceof Error && thrown.cause instanceof RequestAborted) throw thrown.cause;
+      if (thrown instanceof RequestAborted) throw thrown;
       const error = toApiError(thrown);
       logFailure(deps.log, error, req.requestId, endpoint?.name ?? "unknown");
       return failureAnswer(error, req.requestId, endpoint);

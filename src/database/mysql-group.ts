@@ -2,14 +2,10 @@ import type { PoolConnection } from "mysql2";
 import { command, isLocked, isLost, select, type UseConnection, write } from "./mysql-connection.js";
 import { type Lock, type RowInsert, type Sql, type SqlValue, UniqueViolation } from "./sql.js";
 
-/** The most works that share a transaction. */
+/** The most works that share a transaction, and the most rows of one deferred INSERT: a prepared text for each number. */
 const MAX_MEMBERS = 16;
-/** Transactions of one group at a time; what comes meanwhile gathers for the next. */
-const MAX_RUNNING = 2;
-/** After this many milliseconds a running transaction is taken to wait for a lock, and no longer waited for. */
-const STALLED_MS = 25;
-/** Rows of one deferred INSERT: powers of two, so that few texts are prepared. */
-const ROW_CHUNKS = [16, 8, 4, 2, 1];
+/** After this many milliseconds a transaction waits for a lock or a far database, and what gathered goes on beside it. */
+const STALLED_MS = 5;
 
 /** Another work of the shared transaction failed after it had written; this one is to be run again, alone. */
 export class GroupAborted extends Error {}
@@ -55,6 +51,10 @@ class Member {
   }
 }
 
+const asDeferredViolation = (error: unknown): never => {
+  throw error instanceof UniqueViolation ? new DeferredViolation("A deferred row is there.", { cause: error }) : error;
+};
+
 /** Inserts the members' deferred rows, those of one table in few statements. */
 async function insertDeferred(connection: PoolConnection, rows: Member["later"]): Promise<void> {
   const byTable = new Map<RowInsert, SqlValue[][]>();
@@ -64,15 +64,9 @@ async function insertDeferred(connection: PoolConnection, rows: Member["later"])
     else ofTable.push(values);
   }
   for (const [{ insert, places }, ofTable] of byTable) {
-    for (let start = 0; start < ofTable.length;) {
-      const size = ROW_CHUNKS.find((chunk) => chunk <= ofTable.length - start) as number;
-      const values = ofTable.slice(start, start + size).flat();
-      await write(connection, insert + `, ${places}`.repeat(size - 1), values).catch((error: unknown) => {
-        throw error instanceof UniqueViolation
-          ? new DeferredViolation("A deferred row is there.", { cause: error })
-          : error;
-      });
-      start += size;
+    for (let start = 0; start < ofTable.length; start += MAX_MEMBERS) {
+      const some = ofTable.slice(start, start + MAX_MEMBERS);
+      await write(connection, insert + `, ${places}`.repeat(some.length - 1), some.flat()).catch(asDeferredViolation);
     }
   }
 }
@@ -112,7 +106,6 @@ async function runMembers(use: UseConnection, members: readonly Member[]): Promi
 interface Queue {
   waiting: Member[];
   running: number;
-  lastStart: number;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -139,7 +132,6 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
     clearTimeout(queue.timer);
     queue.timer = undefined;
     queue.running++;
-    queue.lastStart = Date.now();
     void settle(queue.waiting.splice(0, MAX_MEMBERS)).then(() => {
       queue.running--;
       if (queue.waiting.length > 0) start(group, queue);
@@ -149,11 +141,11 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
 
   function enter(member: Member, group: number): void {
     let queue = queues.get(group);
-    if (queue === undefined) queues.set(group, (queue = { waiting: [], running: 0, lastStart: 0, timer: undefined }));
+    if (queue === undefined) queues.set(group, (queue = { waiting: [], running: 0, timer: undefined }));
     const entered = queue;
     if (entered.waiting.push(member) > 1) return;
     const go = () => entered.waiting.length > 0 && start(group, entered);
-    if (entered.running < MAX_RUNNING) setImmediate(go);
+    if (entered.running === 0) setImmediate(go);
     else entered.timer = setTimeout(go, STALLED_MS);
   }
 
