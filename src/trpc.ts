@@ -27,8 +27,8 @@ export const { router } = t;
 const thrownBy = (error: Error): unknown => error.cause ?? error;
 
 /**
- * All of an operation as one tRPC middleware. As a chain of tRPC's own (guard, input, effects, output) each link copies
- * the options twice with their property descriptors: five links measured 40 µs a request, this one 12.
+ * All of an operation as one tRPC middleware, for callers in the process. A chain of tRPC's own (guard, input, effects,
+ * output) would copy the options twice at each link, and let an input error come before the check of the key.
  */
 function singleMiddleware(meta: ProcedureMeta, input: z.ZodObject, output: z.ZodType) {
   const run: MiddlewareFunction<Context, ProcedureMeta, object, object, unknown> = async (options) => {

@@ -77,8 +77,7 @@ async function runMembers(use: UseConnection, members: readonly Member[]): Promi
   const deadline = Math.min(...members.map((member) => member.deadline));
   try {
     await use(deadline, async (connection) => {
-      // Not waited for: the first statement is queued right behind it.
-      const begun = command(connection, "START TRANSACTION");
+      await command(connection, "START TRANSACTION");
       try {
         const kept = [];
         for (const member of members) {
@@ -87,12 +86,10 @@ async function runMembers(use: UseConnection, members: readonly Member[]): Promi
           if (failure === undefined) kept.push(...member.later);
           else if (member.wrote || isLocked(failure) || isLost(failure)) throw failure;
         }
-        await begun;
         await insertDeferred(connection, kept);
         commitSent = true;
         await command(connection, "COMMIT");
       } catch (error) {
-        begun.catch(() => undefined);
         if (!isLost(error)) await command(connection, "ROLLBACK");
         throw error;
       }
