@@ -8,7 +8,7 @@ import { ApiError, toApiError } from "./errors.js";
 import { COMMON_HEADERS, effectiveRequestId, sendError, sendJson } from "./http.js";
 import { logFailure } from "./logging.js";
 import type { Endpoint } from "./procedures.js";
-import { type GatewayRequest, restRouter } from "./rest.js";
+import { type GatewayRequest, mountRest } from "./rest.js";
 import { trpcHandler } from "./trpc-http.js";
 
 /** How long a caller may take to send one whole request, in milliseconds. */
@@ -31,7 +31,7 @@ function mountOperations(app: Express, { deps, endpoints, openApi, readiness }: 
   const requestOf = (req: Request) => req as unknown as GatewayRequest;
   const callTrpc = trpcHandler(deps, endpoints);
 
-  app.use(restRouter(deps, endpoints.values()));
+  mountRest(app, deps, endpoints.values());
   app.all("/trpc/:path", (req, res) => callTrpc(requestOf(req), res, req.params.path));
   app.use(docsRouter());
   app.get("/openapi.json", (req, res) => sendJson(res, requestOf(req).requestId, 200, openApi));

