@@ -35,6 +35,73 @@ onEachBackend("Concurrent changes at one version", (backend) => {
     }
   });
 
+  it("hold up or undo none beside them, in whatever transaction they were", async () => {
+    const codes = await times(12, () => newQr(owner));
+    const taken = `taken-${codes[0].short_id}`;
+    const quiet = await newAgent(owner);
+    const speaking = await newAgent(owner);
+    const patch = (qr: { short_id: string }, body: object) =>
+      owner.api.patch(`/v1/qr/${qr.short_id}`, body, ifMatch(1));
+    const agent = ({ id }: { id: number }, body: object) => owner.api.patch(`/v1/agents/${id}`, body, ifMatch(1));
+    await patch(codes[0], { external_reference: taken });
+    const [, ...others] = codes;
+    const [raced] = others;
+    const [second, refused, renamed, greeting, ...first] = await Promise.all([
+      patch(raced, { name: "second" }),
+      newQr(owner).then((qr) => patch(qr, { external_reference: taken })),
+      agent(quiet, { name: "renamed" }),
+      agent(speaking, { greeting_message: "Come in", greeting_enabled: true }),
+      ...others.map((qr, n) => patch(qr, { name: `${n}` })),
+    ]);
+    expectOneWinner([second, first[0] as Answer]);
+    expectError(refused, 409, "EXTERNAL_REFERENCE_CONFLICT", null);
+    expect(expectOk(renamed).name).to.equal("renamed");
+    expect(expectOk(greeting).greeting_message).to.equal("Come in");
+    expect(first.slice(1).map((answer) => expectOk(answer).name)).to.deep.equal(
+      others.slice(1).map((_, n) => `${n + 1}`),
+    );
+    for (const answer of first.slice(1)) {
+      expect(expectOk(await owner.api.get(`/v1/qr/${answer.body.short_id}`))).to.deep.equal(answer.body);
+    }
+  });
+
+  it("keep every character, whichever transaction they share", async () => {
+    const texts = [
+      "'",
+      '"',
+      "\\",
+      "\\'",
+      "';--",
+      "?",
+      "??",
+      "%_",
+      ":a",
+      "\u001a\b\t\r\n",
+      "日本語😀",
+      "`",
+      "/*",
+      "${x}",
+      "\\x00",
+    ];
+    const context = (text: string) => ({ property_context: { [text]: text } });
+    const codes = await times(texts.length, (n) =>
+      owner.api.post("/v1/qr", { name: texts[n], ...context(texts[n] as string) }),
+    );
+    const bodies = codes.map((answer) => expectOk(answer));
+    expect(bodies.map(({ name }) => name)).to.deep.equal(texts);
+    const turned = texts.toReversed();
+    const changed = await times(texts.length, (n) => {
+      const body = { description: turned[n], external_reference: turned[n], ...context(turned[n] as string) };
+      return owner.api.patch(`/v1/qr/${bodies[n].short_id}`, body, ifMatch(1));
+    });
+    for (const [n, answer] of changed.entries()) {
+      const stored = expectOk(await owner.api.get(`/v1/qr/${bodies[n].short_id}`));
+      expect(stored).to.deep.equal(expectOk(answer));
+      const expected = { name: texts[n], description: turned[n], external_reference: turned[n] };
+      expect(stored).to.deep.include({ ...expected, ...context(turned[n] as string) });
+    }
+  });
+
   it("let exactly one of 20 attaches through", async () => {
     const qr = await newQr(owner);
     const agents = await times(4, () => newAgent(owner));

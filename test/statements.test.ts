@@ -44,6 +44,10 @@ function collectWrites({ gateway }: RunningGateway): Set<string> {
             texts.add(text);
             return sql.run(text, values);
           },
+          swap(text, values) {
+            texts.add(text);
+            return sql.swap(text, values);
+          },
         }),
       options,
     );

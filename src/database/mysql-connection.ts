@@ -79,6 +79,29 @@ export function command(connection: PoolConnection, text: string): Promise<void>
   });
 }
 
+/** A statement and its values. */
+export interface Statement {
+  text: string;
+  values: SqlValue[];
+}
+
+/** `START TRANSACTION`, as part of a script. */
+export const BEGIN: Statement = { text: "START TRANSACTION", values: [] };
+
+/**
+ * Runs statements as one text in one round trip: a packet for each was a third of a PATCH's CPU. What follows a statement
+ * that fails is not run. Returns how many rows each changed.
+ */
+export function script(connection: PoolConnection, statements: readonly Statement[]): Promise<number[]> {
+  const text = statements.map((statement) => connection.format(statement.text, statement.values)).join(";");
+  return new Promise((resolve, reject) => {
+    connection.query<ResultSetHeader | ResultSetHeader[]>(text, (error, result) => {
+      if (error) reject(translate(error));
+      else resolve([result].flat().map((header) => header.affectedRows));
+    });
+  });
+}
+
 /** What every connection is told once; `resetOnRelease` is off, so it holds as long as the connection lives. */
 const SESSION = [
   `SET time_zone = '+00:00', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,

@@ -1,17 +1,16 @@
-import type { PoolConnection } from "mysql2";
-import { command, isLocked, isLost, select, type UseConnection, write } from "./mysql-connection.js";
-import { type Lock, type RowInsert, type Sql, type SqlValue, UniqueViolation } from "./sql.js";
+import { isLocked, isLost, type Statement, type UseConnection } from "./mysql-connection.js";
+import { type DeferredRow, Transaction } from "./mysql-transaction.js";
+import type { Lock, Sql, SqlValue } from "./sql.js";
 
-/** The most works that share a transaction, and the most rows of one deferred INSERT: a prepared text for each number. */
+/** The most works that share a transaction. */
 const MAX_MEMBERS = 16;
 /** After this many milliseconds a transaction waits for a lock or a far database, and what gathered goes on beside it. */
 const STALLED_MS = 5;
 
-/** Another work of the shared transaction failed after it had written; this one is to be run again, alone. */
+/** The shared transaction was of no use to this work, which is to be run again, alone. */
 export class GroupAborted extends Error {}
 
-/** A deferred row had a unique value that was there already. */
-export class DeferredViolation extends Error {}
+const MISSED = "A row was not as expected.";
 
 /** The answer to COMMIT did not come. */
 export class CommitLost extends Error {}
@@ -26,14 +25,21 @@ class Deferred<T> {
   });
 }
 
+/** A work's turn in a transaction; alone in it, nothing need be deferred. */
+interface Turn {
+  transaction: Transaction;
+  alone: boolean;
+}
+
 /** A work on its way through a shared transaction. */
 class Member {
   wrote = false;
-  later: [into: RowInsert, values: SqlValue[]][] = [];
-  private readonly connection = new Deferred<PoolConnection>();
+  readonly swaps: Statement[] = [];
+  readonly rows: DeferredRow[] = [];
+  private readonly gate = new Deferred<Turn>();
   private readonly settled = new Deferred<unknown>();
   private readonly outcome = new Deferred<void>();
-  readonly turn = this.connection.promise;
+  readonly turn = this.gate.promise;
   /** Resolves when the work has settled, with what it threw, if anything. */
   readonly finished = this.settled.promise;
   /** Resolves when the transaction has committed. */
@@ -42,33 +48,27 @@ class Member {
   constructor(readonly deadline: number) {
     this.committed.catch(() => undefined);
   }
-  giveTurn = this.connection.resolve;
+  giveTurn = this.gate.resolve;
   finish = this.settled.resolve;
   commit = this.outcome.resolve;
   abort(error: unknown): void {
-    this.connection.reject(error);
+    this.gate.reject(error);
     this.outcome.reject(error);
   }
 }
 
-const asDeferredViolation = (error: unknown): never => {
-  throw error instanceof UniqueViolation ? new DeferredViolation("A deferred row is there.", { cause: error }) : error;
-};
-
-/** Inserts the members' deferred rows, those of one table in few statements. */
-async function insertDeferred(connection: PoolConnection, rows: Member["later"]): Promise<void> {
-  const byTable = new Map<RowInsert, SqlValue[][]>();
-  for (const [into, values] of rows) {
-    const ofTable = byTable.get(into);
-    if (ofTable === undefined) byTable.set(into, [values]);
-    else ofTable.push(values);
-  }
-  for (const [{ insert, places }, ofTable] of byTable) {
-    for (let start = 0; start < ofTable.length; start += MAX_MEMBERS) {
-      const some = ofTable.slice(start, start + MAX_MEMBERS);
-      await write(connection, insert + `, ${places}`.repeat(some.length - 1), some.flat()).catch(asDeferredViolation);
-    }
-  }
+/** Sends the members' deferred swaps; a member of whom one changed nothing has to see that alone. Returns the others. */
+async function swapAll(transaction: Transaction, members: readonly Member[]): Promise<Member[]> {
+  const changed = await transaction.swap(members.flatMap((member) => member.swaps));
+  let next = 0;
+  return members.filter((member) => {
+    const mine = changed.slice(next, (next += member.swaps.length));
+    if (mine.every(Boolean)) return true;
+    const missed = new GroupAborted(MISSED);
+    if (member.wrote) throw missed;
+    member.abort(missed);
+    return false;
+  });
 }
 
 /** Runs the members' works one after another in one transaction. Throws GroupAborted, CommitLost, or the only member's failure. */
@@ -77,20 +77,22 @@ async function runMembers(use: UseConnection, members: readonly Member[]): Promi
   const deadline = Math.min(...members.map((member) => member.deadline));
   try {
     await use(deadline, async (connection) => {
-      await command(connection, "START TRANSACTION");
+      const transaction = new Transaction(connection);
+      const turn = { transaction, alone: members.length === 1 };
       try {
-        const kept = [];
+        const done = [];
         for (const member of members) {
-          member.giveTurn(connection);
+          member.giveTurn(turn);
           const failure = await member.finished;
-          if (failure === undefined) kept.push(...member.later);
+          if (failure === undefined) done.push(member);
           else if (member.wrote || isLocked(failure) || isLost(failure)) throw failure;
         }
-        await insertDeferred(connection, kept);
+        const kept = await swapAll(transaction, done);
+        await transaction.insert(kept.flatMap((member) => member.rows));
         commitSent = true;
-        await command(connection, "COMMIT");
+        await transaction.commit();
       } catch (error) {
-        if (!isLost(error)) await command(connection, "ROLLBACK");
+        await transaction.rollback(error);
         throw error;
       }
     });
@@ -110,8 +112,8 @@ interface Queue {
 export type RunOnce = <T>(work: (sql: Sql) => Promise<T>, deadline: number, group: number | undefined) => Promise<T>;
 
 /**
- * Group commit: while one transaction of a group runs, the next works gather and then share BEGIN, COMMIT with its flush to
- * disk, and the INSERT of their audit rows. A work enters on its first write, so that it holds no connection while it reads.
+ * Group commit: while one transaction of a group runs, the next works gather and then share COMMIT with its flush to disk, and
+ * the round trip of BEGIN and the statements they deferred. A work enters on its first write; it holds no connection while it reads.
  */
 export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce {
   const queues = new Map<number, Queue>();
@@ -148,8 +150,8 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
 
   return async (work, deadline, group) => {
     const member = new Member(deadline);
-    let turn: Promise<PoolConnection> | undefined;
-    const myTurn = (): Promise<PoolConnection> => {
+    let turn: Promise<Turn> | undefined;
+    const myTurn = (): Promise<Turn> => {
       if (turn === undefined) {
         turn = member.turn;
         if (group === undefined) void settle([member]);
@@ -157,19 +159,34 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
       }
       return turn;
     };
+    /** For a statement whose result the work waits for: what it deferred comes first. */
+    const inTurn = async (): Promise<Transaction> => {
+      const { transaction } = await myTurn();
+      if (member.swaps.length > 0) {
+        member.wrote = true;
+        const changed = await transaction.swap(member.swaps.splice(0));
+        if (!changed.every(Boolean)) throw new GroupAborted(MISSED);
+      }
+      return transaction;
+    };
     const sql: Sql = {
       async all<Row>(text: string, values: SqlValue[], lock: Lock = "none") {
         if (turn === undefined && lock === "none") return read.all<Row>(text, values);
-        return select<Row>(await myTurn(), text, values, lock);
+        return (await inTurn()).select<Row>(text, values, lock);
       },
       async run(text, values) {
-        const result = await write(await myTurn(), text, values);
+        const result = await (await inTurn()).write(text, values);
         member.wrote = true;
         return result;
       },
+      async swap(text, values) {
+        if ((await myTurn()).alone) return (await sql.run(text, values)).affected === 1;
+        member.swaps.push({ text, values });
+        return true;
+      },
       async insertLater(into, values) {
         await myTurn();
-        member.later.push([into, values]);
+        member.rows.push([into, values]);
       },
     };
     try {

@@ -9,7 +9,8 @@ import {
   LOCK_WAIT_SECONDS,
   select,
 } from "./mysql-connection.js";
-import { CommitLost, DeferredViolation, GroupAborted, groupCommit } from "./mysql-group.js";
+import { CommitLost, GroupAborted, groupCommit } from "./mysql-group.js";
+import { DeferredViolation } from "./mysql-transaction.js";
 import {
   DATABASE_DEADLINE_MS,
   type Database,

@@ -59,6 +59,8 @@ function optionsFor(target: DatabaseTarget): DataSourceOptions {
     timezone: "Z",
     dateStrings: true,
     charset: "utf8mb4",
+    // For `script` alone; prepared statements are never several.
+    multipleStatements: true,
     poolSize: POOL_SIZE,
     connectTimeout: CONNECT_TIMEOUT_MS,
     extra: { queueLimit: QUEUE_LIMIT, enableKeepAlive: true },

@@ -24,6 +24,11 @@ export interface Sql {
   all<Row>(text: string, values: SqlValue[], lock?: Lock): Promise<Row[]>;
   run(text: string, values: SqlValue[]): Promise<WriteResult>;
   /**
+   * Compare-and-swap: an UPDATE of one row, which is false where the row is not as expected. In a shared transaction it may be
+   * answered ahead, and sent together with others; where it then changes nothing, the work is run again and told so.
+   */
+  swap(text: string, values: SqlValue[]): Promise<boolean>;
+  /**
    * Inserts a row that nothing in the transaction reads, before it commits and together with others. Where it violates a
    * unique index, the work is run again: it is for rows whose unique values are random.
    */
@@ -74,8 +79,9 @@ export interface Database {
 }
 
 /** The writing half of a `Sql` that only reads. */
-export const readOnly: Pick<Sql, "run" | "insertLater"> = {
+export const readOnly: Pick<Sql, "run" | "swap" | "insertLater"> = {
   run: () => Promise.reject(new Error("Writes need a transaction.")),
+  swap: () => Promise.reject(new Error("Writes need a transaction.")),
   insertLater: () => Promise.reject(new Error("Writes need a transaction.")),
 };
 

@@ -36,6 +36,7 @@ function sqlOn(connection: Connection): Sql {
   return {
     all: async <Row>(text: string, values: SqlValue[]) => statement(text).all(bindable(values)) as Row[],
     run,
+    swap: async (text, values) => (await run(text, values)).affected === 1,
     insertLater: async ({ insert }, values) => void (await run(insert, values)),
   };
 }

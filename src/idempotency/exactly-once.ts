@@ -62,6 +62,7 @@ async function behindFence(sql: Sql, identity: ReceiptIdentity, fence: Fence, wo
   const result = await work({
     all: async (...query) => take().then(() => sql.all(...query)),
     run: async (...statement) => take().then(() => sql.run(...statement)),
+    swap: async (...statement) => take().then(() => sql.swap(...statement)),
     insertLater: (...row) => sql.insertLater(...row),
   });
   if (inserting === undefined) await insertReceiptLater(sql, identity, result);

@@ -71,8 +71,7 @@ export async function listAgentRows(
 /** Compare-and-swap on an agent's version. Throws RESOURCE_VERSION_CONFLICT. */
 export async function swapAgent(ctx: Context, row: Agent, set: { text: string; values: SqlValue[] }): Promise<void> {
   const text = `UPDATE agents SET ${set.text}, resource_version = resource_version + 1 WHERE id = ? AND resource_version = ?`;
-  const { affected } = await ctx.sql.run(text, [...set.values, row.id, row.resourceVersion]);
-  if (affected === 1) return;
+  if (await ctx.sql.swap(text, [...set.values, row.id, row.resourceVersion])) return;
   const current = await findAgent(ctx, row.id);
   throw versionConflict(row.resourceVersion, current.resourceVersion);
 }

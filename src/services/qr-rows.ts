@@ -111,8 +111,7 @@ export async function swapQr<Counter extends keyof typeof COUNTERS>(
   const column = COUNTERS[counter];
   const expected: number = row[counter];
   const text = `UPDATE qr_codes SET ${set.text}, ${column} = ${column} + 1 WHERE id = ? AND ${column} = ? AND deleted_at IS NULL`;
-  const { affected } = await ctx.sql.run(text, [...set.values, row.id, expected]);
-  if (affected === 1) return;
+  if (await ctx.sql.swap(text, [...set.values, row.id, expected])) return;
   const current = await findQr(ctx, row.shortId);
   throw versionConflict(expected, current[counter]);
 }
