@@ -76,11 +76,16 @@ async function runMutation(
 
   const sent = ctx.sent ?? sentOverTrpc(operation, raw);
   const request = { ownerId: ctx.caller.ownerId, group, key, fingerprint: fingerprintOf(name, sent) };
-  const outcome = await exactlyOnce(ctx.deps, request, async (sql) => JSON.stringify(await work(sql)));
+  let made: { result: unknown; body: string } | undefined;
+  const outcome = await exactlyOnce(ctx.deps, request, async (sql) => {
+    const result = await work(sql);
+    made = { result, body: JSON.stringify(result) };
+    return made.body;
+  });
   ctx.afterCommit?.();
   ctx.body = outcome.body;
   ctx.replayed = outcome.replayed;
-  return JSON.parse(outcome.body) as unknown;
+  return outcome.body === made?.body ? made.result : (JSON.parse(outcome.body) as unknown);
 }
 
 /**

@@ -38,14 +38,16 @@ export function tableOf<E extends object>(entity: new () => E): Table<E> {
     of.filter((column) => column.options.type === type).map((column) => column.propertyName);
   const isTime = new Set(propertiesOf("datetime"));
 
+  const quoted = new Map(columns.map(({ propertyName }) => [propertyName, `\`${snake(propertyName)}\``]));
+
   const toSql = (property: string, value: unknown): SqlValue =>
-    isTime.has(property) && typeof value === "string" ? toDatabaseTime(value) : (value as SqlValue);
+    typeof value === "string" && isTime.has(property) ? toDatabaseTime(value) : (value as SqlValue);
 
   function viewOf(of: typeof columns) {
     const booleans = propertiesOf("boolean", of);
     const times = propertiesOf("datetime", of);
     return {
-      select: of.map(({ propertyName }) => `\`${snake(propertyName)}\` AS \`${propertyName}\``).join(", "),
+      select: of.map(({ propertyName }) => `${quoted.get(propertyName)} AS \`${propertyName}\``).join(", "),
       read(raw: unknown) {
         const row = raw as Record<string, unknown>;
         for (const property of booleans) row[property] = row[property] === 1;
@@ -66,12 +68,12 @@ export function tableOf<E extends object>(entity: new () => E): Table<E> {
       return viewOf(columns.filter((column) => wanted.has(column.propertyName)));
     },
     places,
-    insert: `INSERT INTO ${name} (${inserted.map((property) => `\`${snake(property)}\``).join(", ")}) VALUES ${places}`,
+    insert: `INSERT INTO ${name} (${inserted.map((property) => quoted.get(property)).join(", ")}) VALUES ${places}`,
     values: (row) => inserted.map((property) => toSql(property, (row as Record<string, unknown>)[property])),
     assign(changes) {
       const entries = Object.entries(changes);
       return {
-        text: entries.map(([property]) => `\`${snake(property)}\` = ?`).join(", "),
+        text: entries.map(([property]) => `${quoted.get(property)} = ?`).join(", "),
         values: entries.map(([property, value]) => toSql(property, value)),
       };
     },

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { v4 as uuidv4 } from "uuid";
 import type { IdempotencyReceipt } from "../../entities/idempotency-receipt.js";
 import { type Database, LockTimeout, type Sql } from "../database/sql.js";
 import { ApiError } from "../errors.js";
@@ -86,7 +86,7 @@ export async function exactlyOnce(
   work: (sql: Sql) => Promise<string>,
 ): Promise<Outcome> {
   const id = sha256(`${request.ownerId}\0${request.key}`);
-  const identity = { id, fingerprint: request.fingerprint, attempt: randomBytes(16) };
+  const identity = { id, fingerprint: request.fingerprint, attempt: uuidv4(undefined, Buffer.allocUnsafe(16)) };
   const known = await resolveClaim(database, await claims.take(identity), identity);
   if (known) return known;
 

@@ -21,7 +21,7 @@ export interface ReceiptIdentity {
   /** SHA-256 of owner, NUL, key. */
   id: Buffer;
   fingerprint: Buffer;
-  /** 16 random bytes, one draw a request. */
+  /** A random UUID's 16 bytes, one draw a request. */
   attempt: Buffer;
 }
 
