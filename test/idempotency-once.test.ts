@@ -34,6 +34,9 @@ async function effectsOf(owner: TestOwner): Promise<{ codes: number; audits: num
   };
 }
 
+const TAKE_RECEIPT =
+  "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, '', NOW(3))";
+
 const receiptId = (ownerId: number, key: string) => sha256(`${ownerId}\0${key}`);
 
 async function ownerId({ running, name }: TestOwner): Promise<number> {
@@ -137,7 +140,7 @@ onServers("What Redis holds of a keyed request", () => {
       // Another transaction holds the receipt's place, so that the request has to wait under its claim.
       await other.query("START TRANSACTION");
       const zero = [receiptId(await ownerId(owner), "held"), Buffer.alloc(32), Buffer.alloc(16)];
-      await other.query("INSERT INTO idempotency_receipts VALUES (?, ?, ?, '', NOW(3))", zero);
+      await other.query(TAKE_RECEIPT, zero);
       const first = owner.api.post("/v1/qr", {}, keyed("held"));
       await eventually(() => observer.exists(name), "the claim");
       expect((await observer.get(name))?.slice(0, 1)).to.equal("P");
@@ -172,7 +175,7 @@ onServers("What Redis holds of a keyed request", () => {
     try {
       await other.query("START TRANSACTION");
       const zero = [receiptId(await ownerId(owner), "kept"), Buffer.alloc(32), Buffer.alloc(16)];
-      await other.query("INSERT INTO idempotency_receipts VALUES (?, ?, ?, '', NOW(3))", zero);
+      await other.query(TAKE_RECEIPT, zero);
       const started = Date.now();
       const answer = await owner.api.post("/v1/qr", {}, keyed("kept"));
       expectError(answer, 409, "IDEMPOTENCY_IN_PROGRESS", null);

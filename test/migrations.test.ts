@@ -111,6 +111,30 @@ onEachBackend("Migrations", (backend) => {
     }
   });
 
+  it("keep every receipt through the change of their order, and back", async () => {
+    const { dataSource, database } = await open();
+    const text = "SELECT id, fingerprint, attempt, body, created_at FROM idempotency_receipts ORDER BY id";
+    const receipt = (n: number) => [Buffer.alloc(32, n), Buffer.alloc(32, n), Buffer.alloc(16, n), `{"n":${n}}`];
+    for (const n of [3, 1, 2]) {
+      const insert =
+        "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, ?, ?)";
+      await dataSource.query(insert, [...receipt(n), "2026-01-01 00:00:00.000"]);
+    }
+    const before = await dataSource.query(text);
+    await dataSource.undoLastMigration({ transaction: "none" });
+    expect(await dataSource.query(text)).to.deep.equal(before);
+    expect(JSON.stringify(await dataSource.query("SELECT * FROM idempotency_receipts"))).not.to.contain("seq");
+    await database.close();
+    const again = await open();
+    expect(await again.dataSource.query(text)).to.deep.equal(before);
+    // As after a crash between the change and the note of it.
+    await again.dataSource.query("DELETE FROM migrations");
+    await again.database.close();
+    const third = await open();
+    expect(await third.dataSource.query(text)).to.deep.equal(before);
+    await third.database.close();
+  });
+
   it("finish what a crash left half done", async () => {
     const { dataSource, database } = await open();
     for (const table of ["audit_events", "agents", "qr_codes"]) await dataSource.query(`DROP TABLE ${table}`);

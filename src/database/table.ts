@@ -11,8 +11,8 @@ export interface Table<E> {
   insert: string;
   /** The places of one row of `insert`. */
   places: string;
-  /** The values of `insert`, in its order. */
-  values(row: Omit<E, "id"> & { id?: unknown }): SqlValue[];
+  /** The values of `insert`, in its order; the generated column is `id` or `seq`. */
+  values(row: Omit<E, "id" | "seq"> & { id?: unknown }): SqlValue[];
   /** The same for some of the columns. */
   view<Property extends keyof E & string>(
     properties: readonly Property[],
