@@ -119,6 +119,41 @@ onServers("A database that breaks", () => {
     expectOk(await create(newKey()));
   });
 
+  it("answers within the deadline wherever in a change the database stalls", async function () {
+    this.timeout(40_000);
+    const agent = expectOk(await owner.api.post("/v1/agents", { name: "a" }));
+    const change = async (name: string) => {
+      const other = await newOwner(running);
+      const [own, first, second, third] = await Promise.all([other, owner, owner, owner].map((each) => newQr(each)));
+      return () => [
+        other.api.patch(`/v1/qr/${own.short_id}`, { name }, ifMatch(1)),
+        other.api.post("/v1/qr", { name, external_reference: name }, newKey()),
+        owner.api.patch(`/v1/qr/${first.short_id}`, { name }, ifMatch(1)),
+        owner.api.patch(`/v1/qr/${second.short_id}`, { name }, ifMatch(1)),
+        owner.api.put(
+          `/v1/qr/${third.short_id}/agent`,
+          { agent_id: agent.id, override: { voice_name: name } },
+          ifMatch(1),
+        ),
+      ];
+    };
+    // Everything from the first change on, then each change alone.
+    for (const name of ["START TRANSACTION", "stalled"]) {
+      const send = await change(name);
+      let begun = false;
+      proxy.onRequest = (chunk) => {
+        begun ||= name === "START TRANSACTION" && chunk.includes(name);
+        return begun || chunk.includes(name) ? "stall" : "pass";
+      };
+      const started = Date.now();
+      const answers = await Promise.all(send());
+      expect(Date.now() - started).to.be.below(6500);
+      answers.forEach(expectNothingDone);
+      proxy.onRequest = () => "pass";
+      (await Promise.all(send())).forEach(expectOk);
+    }
+  });
+
   it("says so when the database is down, and goes on when it is back", async function () {
     this.timeout(20_000);
     await proxy.down();

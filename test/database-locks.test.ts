@@ -41,6 +41,20 @@ onServers("Locks of other transactions", () => {
     expectOk(await patch(2));
   });
 
+  it("makes nobody else of the owner wait for a locked row, however many there are", async () => {
+    const codes = await Promise.all(Array.from({ length: 40 }, () => newQr(owner)));
+    const patch = (qr: { short_id: string }) => owner.api.patch(`/v1/qr/${qr.short_id}`, { name: "y" }, ifMatch(1));
+    await direct.query("START TRANSACTION");
+    await direct.query("SELECT id FROM qr_codes WHERE short_id = ? FOR UPDATE", [codes[0].short_id]);
+    const started = Date.now();
+    const tookMs = codes.map((qr) => patch(qr).then((answer) => [expectOk(answer), Date.now() - started][1] as number));
+    await pause(1000);
+    await direct.query("ROLLBACK");
+    const slow = (await Promise.all(tookMs)).filter((ms) => ms >= 1000);
+    // At worst those that shared its transaction.
+    expect(slow).to.have.length.within(1, 16);
+  });
+
   it("reruns a deadlock", async () => {
     const [agent, qr] = [await newAgent(owner), await newQr(owner)];
     // Holds the QR code, then wants the agent; attaching goes the other way round, so one of the two is the victim.

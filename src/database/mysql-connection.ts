@@ -25,8 +25,10 @@ const LOST_ERRORS = new Set([
 /** How long a statement waits for a row that another transaction has locked. */
 export const LOCK_WAIT_SECONDS = 2;
 
-/** The time for the database was over; what it was doing then is unknown. */
-export class DeadlineExceeded extends Error {}
+/** The time for the database was over; what it was doing then is unknown, and the connection of no use. */
+class DeadlineExceeded extends Error {
+  readonly fatal = true;
+}
 
 interface DriverError extends Error {
   code?: string;
@@ -108,10 +110,16 @@ const SESSION = [
   "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
-/** Lends connections of a pool, each prepared once; `deadline` is in milliseconds since the epoch. */
-export type UseConnection = <T>(deadline: number, use: (connection: PoolConnection) => Promise<T>) => Promise<T>;
+/**
+ * Lends connections of a pool, each prepared once; `deadline` is in milliseconds since the epoch, and `expired` rejects then.
+ * Whoever waits for a statement must also wait for that: the driver never answers what was under way on a destroyed connection.
+ */
+export type UseConnection = <T>(
+  deadline: number,
+  use: (connection: PoolConnection, expired: Promise<never>) => Promise<T>,
+) => Promise<T>;
 
-/** Lends the connections of the pool that TypeORM opened. Throws DeadlineExceeded, and what the driver throws. */
+/** Lends the connections of the pool that TypeORM opened. Throws what the driver throws, and what is lost at the deadline. */
 export function connectionsOf(pool: Pool): UseConnection {
   const prepared = new WeakSet<PoolConnection>();
 
@@ -148,11 +156,11 @@ export function connectionsOf(pool: Pool): UseConnection {
       timer = setTimeout(() => reject(new DeadlineExceeded()), deadline - Date.now());
     });
     try {
-      const result = await Promise.race([use(connection), expired]);
+      const result = await Promise.race([use(connection, expired), expired]);
       connection.release();
       return result;
     } catch (error) {
-      if (error instanceof DeadlineExceeded || isLost(error)) connection.destroy();
+      if (isLost(error)) connection.destroy();
       else connection.release();
       throw error;
     } finally {

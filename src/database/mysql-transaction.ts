@@ -26,30 +26,37 @@ function insertsOf(rows: readonly DeferredRow[]): Statement[] {
 export class Transaction {
   private begun = false;
 
-  constructor(private readonly connection: PoolConnection) {}
+  constructor(
+    private readonly connection: PoolConnection,
+    private readonly expired: Promise<never>,
+  ) {}
+
+  private inTime<T>(answer: Promise<T>): Promise<T> {
+    return Promise.race([answer, this.expired]);
+  }
 
   /** A statement is never sent before BEGIN was answered, or in one script with it: alone it would commit by itself. */
   private async begin(): Promise<void> {
     if (this.begun) return;
     this.begun = true;
-    await command(this.connection, BEGIN.text);
+    await this.inTime(command(this.connection, BEGIN.text));
   }
 
   private async script(statements: readonly Statement[]): Promise<number[]> {
-    if (this.begun) return script(this.connection, statements);
+    if (this.begun) return this.inTime(script(this.connection, statements));
     this.begun = true;
-    const [, ...affected] = await script(this.connection, [BEGIN, ...statements]);
+    const [, ...affected] = await this.inTime(script(this.connection, [BEGIN, ...statements]));
     return affected;
   }
 
   async select<Row>(text: string, values: SqlValue[], lock: Lock): Promise<Row[]> {
     await this.begin();
-    return select<Row>(this.connection, text, values, lock);
+    return this.inTime(select<Row>(this.connection, text, values, lock));
   }
 
   async write(text: string, values: SqlValue[]): Promise<WriteResult> {
     await this.begin();
-    return write(this.connection, text, values);
+    return this.inTime(write(this.connection, text, values));
   }
 
   /** Runs updates of one row each; returns which of them changed theirs. */
@@ -73,6 +80,12 @@ export class Transaction {
 
   /** Rolls back after `error`; where that one took the connection, the server does so by itself. */
   async rollback(error: unknown): Promise<void> {
-    if (this.begun && !isLost(error)) await command(this.connection, "ROLLBACK");
+    if (!this.begun || isLost(error)) return;
+    try {
+      await command(this.connection, "ROLLBACK");
+    } catch (failure) {
+      // The connection must not be lent again: the next BEGIN on it would commit what is left.
+      throw Object.assign(failure as Error, { fatal: true });
+    }
   }
 }

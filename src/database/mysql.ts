@@ -1,15 +1,8 @@
 import type { Pool } from "mysql2";
 import { batchedLookup, sharedQuery } from "./lookup.js";
-import {
-  connectionsOf,
-  DeadlineExceeded,
-  isLocked,
-  isLockTimeout,
-  isLost,
-  LOCK_WAIT_SECONDS,
-  select,
-} from "./mysql-connection.js";
-import { CommitLost, GroupAborted, groupCommit } from "./mysql-group.js";
+import { connectionsOf, isLocked, isLockTimeout, isLost, LOCK_WAIT_SECONDS, select } from "./mysql-connection.js";
+import { groupCommit } from "./mysql-group.js";
+import { CommitLost, GroupAborted } from "./mysql-members.js";
 import { DeferredViolation } from "./mysql-transaction.js";
 import {
   DATABASE_DEADLINE_MS,
@@ -26,12 +19,10 @@ import {
 const MAX_RERUNS = 3;
 const RERUN_BACKOFF_MS = 25;
 
-/** What a failed try means: `rerun` may help, the database is `unavailable`, or the failure is the work's own. */
-function judge(error: unknown): "rerun" | "unavailable" | "own" {
-  const cause = error instanceof CommitLost ? error.cause : error;
-  if (isLocked(cause) || isLost(cause) || cause instanceof DeferredViolation) return "rerun";
-  return cause instanceof DeadlineExceeded ? "unavailable" : "own";
-}
+/** With less than this left, a try could do no more than begin with reads, which have a deadline of their own. */
+const MIN_TRY_MS = 10;
+
+const mayHelpToRerun = (cause: unknown) => isLocked(cause) || isLost(cause) || cause instanceof DeferredViolation;
 
 /** Tries again, at most three times with full jitter, all within one deadline. */
 async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLostCommit: boolean): Promise<T> {
@@ -40,16 +31,15 @@ async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLost
     try {
       return await once();
     } catch (error) {
-      const verdict = judge(error);
-      if (verdict === "own") throw error;
       const cause = error instanceof CommitLost ? error.cause : error;
+      if (!mayHelpToRerun(cause)) throw error;
       // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
       outcomeUnknown ||= error instanceof CommitLost && !isLocked(cause);
       if (outcomeUnknown && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
       const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
       // A lock is not waited for again where the deadline would end the wait: that it is locked says more.
-      const needed = isLockTimeout(cause) ? LOCK_WAIT_SECONDS * 1000 : 0;
-      const spent = verdict === "unavailable" || reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
+      const needed = isLockTimeout(cause) ? LOCK_WAIT_SECONDS * 1000 : MIN_TRY_MS;
+      const spent = reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
       if (spent && isLocked(cause)) throw new LockTimeout("The row stayed locked.", { cause: error });
       if (spent) throw new DatabaseUnavailable(true, { cause: error, outcomeUnknown });
       await new Promise((resolve) => setTimeout(resolve, pause));
@@ -84,8 +74,9 @@ export function mysqlDatabase(pool: Pool, close: () => Promise<void>): Database 
         try {
           return await runOnce(work, deadline, together);
         } catch (error) {
-          if (error instanceof GroupAborted) return runOnce(work, deadline, undefined);
-          throw error;
+          if (!(error instanceof GroupAborted)) throw error;
+          if (Date.now() + MIN_TRY_MS >= deadline) throw new DatabaseUnavailable(true, { cause: error });
+          return runOnce(work, deadline, undefined);
         }
       };
       return rerun(once, deadline, rerunAfterLostCommit);
