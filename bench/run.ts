@@ -108,6 +108,12 @@ function processTable(targets: readonly Target[], memoryAtStart: readonly number
   };
 }
 
+/** The part of bench/README.md that these results belong to. */
+function sectionOf({ backend, workers }: Options): string {
+  if (backend === "sqlite") return "sqlite";
+  return workers > 1 ? "workers" : "comparison";
+}
+
 async function run(options: Options, targets: Target[], generator: Generator): Promise<void> {
   const [rows = 0] = options.rows;
   const [owners = 0] = options.owners;
@@ -130,7 +136,7 @@ async function run(options: Options, targets: Target[], generator: Generator): P
   say(aligned(processes));
   const text = [provenance("bench"), ...[...tables, processes].map(markdown)].join("\n");
   say(text);
-  if (options.markdown !== "") writeResults(options.markdown, "comparison", text);
+  if (options.markdown !== "") writeResults(options.markdown, sectionOf(options), text);
 }
 
 const targets: Target[] = [];
