@@ -43,17 +43,46 @@ export const COMMON_HEADERS: readonly [name: string, value: string][] = [
 
 const FIXED_HEADERS = [...COMMON_HEADERS.flat(), "Content-Type", JSON_TYPE];
 
-/** Answers with JSON text. One write, no Express helpers: those would add ETag and 304. */
+/** JSON text, or its bytes in UTF-8. */
+export type Json = string | Buffer;
+
+function sendHead(res: ServerResponse, requestId: string, status: number, length: number, headers: readonly string[]) {
+  const own = ["X-Request-ID", requestId, "Content-Length", String(length)];
+  res.writeHead(status, [...FIXED_HEADERS, ...own, ...headers]);
+}
+
+/** Answers with JSON. One write, no Express helpers: those would add ETag and 304. */
 export function sendJson(
   res: ServerResponse,
   requestId: string,
   status: number,
-  body: string,
+  body: Json,
   headers: readonly string[] = [],
 ): void {
-  const length = String(Buffer.byteLength(body));
-  res.writeHead(status, [...FIXED_HEADERS, "X-Request-ID", requestId, "Content-Length", length, ...headers]);
+  sendHead(res, requestId, status, Buffer.byteLength(body), headers);
   res.end(body);
+}
+
+/** Answers with a JSON array of at least one item: texts in one piece, and where there are bytes, in one write all the same. */
+export function sendJsonArray(
+  res: ServerResponse,
+  requestId: string,
+  status: number,
+  items: readonly Json[],
+  headers: readonly string[] = [],
+): void {
+  if (items.every((item) => typeof item === "string")) {
+    return sendJson(res, requestId, status, `[${items.join(",")}]`, headers);
+  }
+  const length = items.reduce((sum, item) => sum + Buffer.byteLength(item), items.length + 1);
+  sendHead(res, requestId, status, length, headers);
+  res.cork();
+  for (const [index, item] of items.entries()) {
+    res.write(index === 0 ? "[" : ",");
+    res.write(item);
+  }
+  res.end("]");
+  res.uncork();
 }
 
 /** The headers an error answer carries besides the common ones. */

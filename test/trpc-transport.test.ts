@@ -154,6 +154,26 @@ onEachBackend("tRPC over HTTP", (backend) => {
     expectRefused(await owner.api.get(`/trpc/${lists}?batch=1`), 422, "VALIDATION_FAILED");
   });
 
+  it("joins short and long answers, in any order, to the bytes that each has alone", async () => {
+    const short = await newQr(owner, { name: "🪧" });
+    const long = await newQr(owner, { description: "é🚪".repeat(900) });
+    const path = (ids: string[]) => {
+      const inputs = Object.fromEntries(ids.map((short_id, index) => [index, { short_id }]));
+      return `/trpc/${ids.map(() => "qr.get").join(",")}?batch=1&input=${encodeURIComponent(JSON.stringify(inputs))}`;
+    };
+    const alone = new Map<string, string>();
+    for (const { short_id } of [short, long]) alone.set(short_id, (await query("qr.get", { short_id })).text);
+    for (const order of ["s", "l", "sl", "ls", "lls", "slsls", "lslll"]) {
+      const ids = [...order].map((one) => (one === "s" ? short : long).short_id);
+      const answer = await owner.api.get(path(ids));
+      expect(answer.text, order).to.equal(`[${ids.map((id) => alone.get(id)).join(",")}]`);
+      expect(answer.headers["content-length"]).to.equal(String(Buffer.byteLength(answer.text)));
+      const head = await owner.api.call("HEAD", path(ids));
+      expect(head.headers["content-length"]).to.equal(answer.headers["content-length"]);
+      expect(head.text).to.equal("");
+    }
+  });
+
   it("answers a mixed batch with 207, each call under its own scopes and one request id", async () => {
     const { api } = await newOwner(backend, ["qr:write"]);
     const names = "qr.create,agents.create,qr.delete,none,qr.list,qr.create";
