@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { v7 as uuidv7 } from "uuid";
 import type { Dependencies } from "./context.js";
-import { docsRouter } from "./docs.js";
+import { mountDocs } from "./docs.js";
 import { ApiError, toApiError } from "./errors.js";
 import { COMMON_HEADERS, effectiveRequestId, sendError, sendJson } from "./http.js";
 import { logFailure } from "./logging.js";
@@ -33,7 +33,7 @@ function mountOperations(app: Express, { deps, endpoints, openApi, readiness }: 
 
   mountRest(app, deps, endpoints.values());
   app.all("/trpc/:path", (req, res) => callTrpc(requestOf(req), res, req.params.path));
-  app.use(docsRouter());
+  mountDocs(app);
   app.get("/openapi.json", (req, res) => sendJson(res, requestOf(req).requestId, 200, openApi));
   app.get("/healthz", (req, res) => sendJson(res, requestOf(req).requestId, 200, '{"status":"ok"}'));
   app.get("/readyz", async (req, res) => {
@@ -140,6 +140,18 @@ function writeRaw(socket: Duplex, status: number, requestId: string, body: strin
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
+const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/**
+ * A request target as a path and query: without the scheme and authority of the absolute form (RFC 9112, 3.2.2), and without
+ * a fragment, which none may have. Express leaves both to `url.parse`, and answers by itself where that throws.
+ */
+function originForm(target: string): string {
+  if (target.startsWith("/") && !target.includes("#")) return target;
+  const path = target.replace(SCHEME_AND_AUTHORITY, "").replace(/#.*/, "");
+  return path.startsWith("/") ? path : `/${path}`;
+}
+
 /** The HTTP server of the gateway; not listening yet. */
 export function createGatewayServer(options: AppOptions): Server {
   const app = createApp(options);
@@ -147,11 +159,11 @@ export function createGatewayServer(options: AppOptions): Server {
   const onRequest = (message: IncomingMessage, res: ServerResponse) => {
     const req = message as GatewayRequest;
     req.requestId = effectiveRequestId(req);
-    const url = req.url as string;
+    const url = originForm(req.url as string);
     const start = url.indexOf("?");
     req.rawQuery = start === -1 ? "" : url.slice(start + 1);
     // Express decodes path parameters and answers 400 where it cannot; encoded twice, they reach the facade as they came.
-    if (url.includes("%")) req.url = url.replaceAll("%", "%25");
+    req.url = url.includes("%") ? url.replaceAll("%", "%25") : url;
     app(req as unknown as Request, res as unknown as Response);
   };
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
-import { Router } from "express";
+import type { Express } from "express";
 import { COMMON_HEADERS } from "./http.js";
 
 const PAGE = `<!doctype html>
@@ -52,16 +52,17 @@ function send(req: IncomingMessage, res: ServerResponse, type: string, body: str
   res.end(body);
 }
 
-/** The page at `/docs`: the OpenAPI document to read and to try, with nothing from another host. */
-export function docsRouter(): Router {
-  const router = Router({ caseSensitive: true, strict: true });
+/**
+ * Mounts the page at `/docs`: the OpenAPI document to read and to try, with nothing from another host. On the application
+ * itself: a router of its own answers OPTIONS by itself, with 200.
+ */
+export function mountDocs(app: Express): void {
   const { resolve } = createRequire(import.meta.url);
-  router.get(["/docs", "/docs/"], (req, res) => send(req, res, "text/html; charset=utf-8", PAGE));
-  router.get("/docs/initializer.js", (req, res) => send(req, res, "text/javascript; charset=utf-8", INITIALIZER));
+  app.get(["/docs", "/docs/"], (req, res) => send(req, res, "text/html; charset=utf-8", PAGE));
+  app.get("/docs/initializer.js", (req, res) => send(req, res, "text/javascript; charset=utf-8", INITIALIZER));
   for (const [name, type] of ASSETS) {
     const path = resolve(`swagger-ui-dist/${name}`);
     let content: Promise<Buffer> | undefined;
-    router.get(`/docs/${name}`, async (req, res) => send(req, res, type, await (content ??= readFile(path))));
+    app.get(`/docs/${name}`, async (req, res) => send(req, res, type, await (content ??= readFile(path))));
   }
-  return router;
 }

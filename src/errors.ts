@@ -123,7 +123,7 @@ export class ApiError extends Error {
   }
 }
 
-const MAX_ISSUES = 20;
+export const MAX_ISSUES = 20;
 const MAX_PATH_LENGTH = 100;
 
 /** A 422 that names at most 20 issues, their paths cut at 100 characters. */

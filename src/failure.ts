@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type ApiError, type IssueLocation, presentError, type RequestIssue } from "./errors.js";
+import { type ApiError, type IssueLocation, MAX_ISSUES, presentError, type RequestIssue } from "./errors.js";
 import type { Operation } from "./operation.js";
 
 /** Members of every input that REST carries in headers, with the header's name. */
@@ -22,8 +22,10 @@ function locate(operation: Operation, member: string | undefined): IssueLocation
 /** zod's issues in the contract's terms; an unknown field is an issue of its own, named in `path`. */
 export function requestIssues(operation: Operation, error: z.core.$ZodError): RequestIssue[] {
   return error.issues.flatMap((issue) => {
-    const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    const message = issue.code === "unrecognized_keys" ? "There is no such field." : issue.message;
+    const unknown = issue.code === "unrecognized_keys";
+    // A body can hold a hundred thousand of them.
+    const paths = unknown ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key]) : [issue.path];
+    const message = unknown ? "There is no such field." : issue.message;
     return paths.map((path) => {
       const [first, ...rest] = path.map(String);
       const location = locate(operation, first);

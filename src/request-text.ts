@@ -72,7 +72,8 @@ export function readQuery(
   if (query === "") return;
   const report = (name: string, message: string) => issues.push({ location: "query", path: name, message });
   const seen = new Set<string>();
-  for (const [name, text] of new URLSearchParams(query)) {
+  // One `?` in front is dropped, so that one of the caller's own stays part of the first name.
+  for (const [name, text] of new URLSearchParams(`?${query}`)) {
     const kind = kinds.get(name);
     if (kind === undefined) report(name, "There is no such parameter.");
     else if (seen.has(name)) report(name, "Send the parameter once.");

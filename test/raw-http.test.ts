@@ -99,6 +99,31 @@ onEachBackend("Raw HTTP", (backend) => {
     }
   });
 
+  it("reads a target without its scheme, authority and fragment, whatever they are", async () => {
+    for (const authority of ["http://[::1", "http://[", "http://[::1]:x", "x://[y", "http://xn--a", "HTTP://a@b:1"]) {
+      const found = await sendRaw(port, head(`GET ${authority}/v1/qr?limit=1#?limit=2`));
+      expect(found.status, authority).to.equal(200);
+      for (const path of ["", "/", "?limit=1", "/v1/none#/v1/qr"]) {
+        const answer = await sendRaw(port, head(`GET ${authority}${path}`, "X-Request-ID: mine"));
+        expectEnvelope(answer, 404, "ROUTE_NOT_FOUND");
+        expect(answer.headers["x-request-id"]).to.equal("mine");
+      }
+    }
+    expect((await sendRaw(port, head("GET /v1/qr#?none=1"))).status).to.equal(200);
+    expect((await sendRaw(port, head("GET /v1/qr#/none"))).status).to.equal(200);
+    expectEnvelope(await sendRaw(port, head("GET /v1/qr/a\\b#c")), 404, "RESOURCE_NOT_FOUND");
+  });
+
+  it("answers OPTIONS with 404 everywhere, under the caller's request id", async () => {
+    const paths = ["/v1/qr", "/docs", "/docs/", "/docs/swagger-ui.css", "/openapi.json", "/healthz"];
+    for (const path of paths) {
+      const answer = await sendRaw(port, head(`OPTIONS ${path}`, "X-Request-ID: mine"));
+      expectEnvelope(answer, 404, "ROUTE_NOT_FOUND");
+      expect(answer.headers["x-request-id"], path).to.equal("mine");
+      expect(answer.headers).to.not.have.property("allow");
+    }
+  });
+
   it("answers CONNECT and OPTIONS * with 404, under the caller's request id", async () => {
     for (const line of ["CONNECT elsewhere:443", "OPTIONS *"]) {
       const answer = await sendRaw(port, head(line, "X-Request-ID: mine"));

@@ -118,6 +118,10 @@ onEachBackend("Paths, queries and issues", (backend) => {
       }
     });
 
+    it("takes a second ? for a part of the name", async () => {
+      expect(placesOf(await get("/v1/qr??limit=1"))).to.deep.equal([["query", "?limit"]]);
+    });
+
     it("refuses a parameter given twice, also with one value", async () => {
       for (const query of ["limit=1&limit=1", "limit=1&%6cimit=2", "include_inactive=true&include_inactive=true"]) {
         expect(expectIssues(await get(`/v1/agents?${query}`))).to.have.length(1);

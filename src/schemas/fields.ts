@@ -29,6 +29,14 @@ export function bytes(max: number, description: string) {
     .meta({ description: `${description} At most ${max} bytes of UTF-8.`, maxLength: max });
 }
 
+/** Any JSON object, kept as it is. Zod's record copies it member by member: a list of fifty costs a tenth more. */
+export function anyObject() {
+  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  return z
+    .custom<Record<string, unknown>>(isObject, { error: "Send a JSON object.", abort: true })
+    .meta({ override: { type: "object", additionalProperties: {} } });
+}
+
 /** A name of an open set: providers add values monthly, so any is taken that has no control characters. */
 export function openName(description: string) {
   return (
