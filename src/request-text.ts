@@ -18,7 +18,8 @@ const BOOLEANS = new Map([
 ]);
 const DIGITS = /^\d+$/;
 
-function decode(text: string): string | undefined {
+/** Percent-decodes a part of a request target; undefined where it cannot be decoded. */
+export function decodePart(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -35,7 +36,7 @@ export function readPath(
 ): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [name, kind] of kinds) {
-    const text = decode(encoded[name] as string);
+    const text = decodePart(encoded[name] as string);
     if (text === undefined) {
       issues.push({ location: "path", path: name, message: "The percent-encoding is malformed." });
     } else if (kind === "integer" && !DIGITS.test(text)) {

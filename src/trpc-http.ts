@@ -7,6 +7,7 @@ import { errorHeaders, header, type Json, readJsonBody, RequestAborted, sendJson
 import { parseStrictJson, StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
 import type { Endpoint } from "./procedures.js";
+import { decodePart } from "./request-text.js";
 import type { GatewayRequest } from "./rest.js";
 
 /** The most procedures one batch may name. */
@@ -50,6 +51,8 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   const read = async (): Promise<unknown> => {
     try {
       if (!isQuery) return await readJsonBody(req);
+      // URLSearchParams reads what cannot be decoded leniently.
+      if (decodePart(req.rawQuery) === undefined) throw new StrictJsonError("The percent-encoding is malformed.");
       const text = new URLSearchParams(req.rawQuery).get("input");
       return text === null ? undefined : parseStrictJson(text);
     } catch (error) {
@@ -60,7 +63,7 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   return async (index: number): Promise<unknown> => {
     const inputs = orEmpty(await (all ??= read()));
     if (!isBatch) return inputs;
-    if (typeof inputs !== "object" || inputs === null) {
+    if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs)) {
       throw malformed(
         new StrictJsonError("A batch's input must be an object of inputs by index."),
         isQuery ? "query" : "body",
@@ -101,22 +104,27 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
     sendJson(res, req.requestId, status, json, headers);
   }
 
+  /** What a batch that is too long is told, once its key holds. */
+  async function refusalOfBatch(req: GatewayRequest): Promise<ApiError> {
+    try {
+      await deps.auth.authenticate(header(req, "x-api-key"));
+    } catch (thrown) {
+      const error = toApiError(thrown);
+      logFailure(deps.log, error, req.requestId, "batch");
+      return error;
+    }
+    return malformed(new StrictJsonError(`A batch may name at most ${MAX_BATCH} procedures.`), "query");
+  }
+
   /** Answers `/trpc/{path}`; `path` is percent-encoded. */
   return async (req: GatewayRequest, res: ServerResponse, path: string): Promise<void> => {
     const isQuery = req.method === "GET" || req.method === "HEAD";
     if (!isQuery && req.method !== "POST") return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
     const isBatch = new URLSearchParams(req.rawQuery).get("batch") === "1";
-    let decoded: string;
-    try {
-      decoded = decodeURIComponent(path);
-    } catch {
-      return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
-    }
-    const names = isBatch ? decoded.split(",") : [decoded];
-    if (names.length > MAX_BATCH) {
-      const message = `A batch may name at most ${MAX_BATCH} procedures.`;
-      return refuse(req, res, malformed(new StrictJsonError(message), "query"));
-    }
+    const text = decodePart(path);
+    if (text === undefined) return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
+    const names = isBatch ? text.split(",") : [text];
+    if (names.length > MAX_BATCH) return refuse(req, res, await refusalOfBatch(req));
     const inputOf = inputReader(req, isQuery, isBatch);
     let answers: Answer[];
     try {

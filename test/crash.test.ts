@@ -107,6 +107,7 @@ onEachBackend("SIGTERM", (backend) => {
     slow.write(body.slice(5));
     const { code, stderr } = await ended;
     expect(answer).to.contain("HTTP/1.1 200 OK").and.contain('"name":"slow"');
+    expect(answer).to.contain("Connection: close");
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: "" });
     expect(Date.now() - started).to.be.below(3000);
   });

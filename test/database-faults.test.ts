@@ -154,6 +154,50 @@ onServers("A database that breaks", () => {
     }
   });
 
+  it("counts what a rerun reads towards the same deadline", async function () {
+    this.timeout(20_000);
+    const [qr, agent] = [await newQr(owner), expectOk(await owner.api.post("/v1/agents", { name: "a" }))];
+    for (const table of ["qr_codes", "agents"]) {
+      await direct.query("START TRANSACTION");
+      await direct.query(`SELECT id FROM ${table} FOR UPDATE`);
+      const started = Date.now();
+      const path = `/v1/qr/${qr.short_id}`;
+      const answers =
+        table === "agents"
+          ? [owner.api.patch(`/v1/agents/${agent.id}`, { name: "y" }, ifMatch(1))]
+          : [
+              owner.api.patch(path, { name: "y" }, ifMatch(1)),
+              owner.api.put(`${path}/paywall`, { paywall_enabled: true }),
+            ];
+      await pause(1500);
+      // The wait for the lock ends after 2 s; what the next try reads is never answered.
+      proxy.onRequest = (chunk) => (chunk.includes("ROLLBACK") ? "pass" : "stall");
+      (await Promise.all(answers)).forEach(expectNothingDone);
+      expect(Date.now() - started).to.be.below(6000);
+      proxy.onRequest = () => "pass";
+      await direct.query("ROLLBACK");
+    }
+    expectOk(await owner.api.patch(`/v1/qr/${qr.short_id}`, {}, ifMatch(1)));
+  });
+
+  it("does what was interrupted by an operator once more", async () => {
+    const qr = await newQr(owner);
+    await direct.query("START TRANSACTION");
+    await direct.query("SELECT id FROM qr_codes FOR UPDATE");
+    const answer = owner.api.patch(`/v1/qr/${qr.short_id}`, { name: "y" }, ifMatch(1));
+    const waiting = async () => {
+      const [rows] = await direct.query(
+        "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%UPDATE qr_codes%' AND id <> CONNECTION_ID()",
+      );
+      return (rows as { id: number }[])[0]?.id;
+    };
+    let id: number | undefined;
+    while ((id = await waiting()) === undefined) await pause(10);
+    await direct.query(`KILL QUERY ${id}`);
+    await direct.query("ROLLBACK");
+    expect(expectOk(await answer).resource_version).to.equal(2);
+  });
+
   it("says so when the database is down, and goes on when it is back", async function () {
     this.timeout(20_000);
     await proxy.down();

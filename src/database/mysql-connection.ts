@@ -3,6 +3,8 @@ import { DatabaseUnavailable, type Lock, type SqlValue, UniqueViolation, type Wr
 
 /** Lock timeout rolls back one statement only, so all of these end in a ROLLBACK and a rerun of the whole work. */
 const LOCK_ERRORS = new Set(["ER_LOCK_DEADLOCK", "ER_LOCK_WAIT_TIMEOUT", "ER_CHECKREAD"]);
+/** KILL QUERY, and the time limits of MySQL and MariaDB, the last of which the driver has no name for. */
+const INTERRUPTIONS = new Set([1317, 3024, 1969]);
 const LOST_ERRORS = new Set([
   "PROTOCOL_CONNECTION_LOST",
   "ECONNRESET",
@@ -32,6 +34,7 @@ class DeadlineExceeded extends Error {
 
 interface DriverError extends Error {
   code?: string;
+  errno?: number | undefined;
   fatal?: boolean;
 }
 
@@ -40,6 +43,9 @@ export const isLocked = (error: unknown): boolean => LOCK_ERRORS.has((error as D
 
 /** The row stayed locked for `LOCK_WAIT_SECONDS`. */
 export const isLockTimeout = (error: unknown): boolean => (error as DriverError).code === "ER_LOCK_WAIT_TIMEOUT";
+
+/** The statement was ended from outside; its connection and its transaction live on. */
+export const isInterrupted = (error: unknown): boolean => INTERRUPTIONS.has((error as DriverError).errno ?? 0);
 
 /** The connection, or the server behind it, is gone. */
 export const isLost = (error: unknown): boolean =>

@@ -1,7 +1,7 @@
 import type { UseConnection } from "./mysql-connection.js";
 import { Member, settleMembers, SwapMissed, type Turn } from "./mysql-members.js";
 import type { Transaction } from "./mysql-transaction.js";
-import type { Lock, Sql, SqlValue } from "./sql.js";
+import { DatabaseUnavailable, type Lock, type Sql, type SqlValue } from "./sql.js";
 
 /** The most works that share a transaction. */
 const MAX_MEMBERS = 16;
@@ -51,7 +51,9 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
   return async (work, deadline, group) => {
     const member = new Member(deadline);
     let turn: Promise<Turn> | undefined;
+    let leftBehind = false;
     const myTurn = (): Promise<Turn> => {
+      if (leftBehind) return Promise.reject(new DatabaseUnavailable(true));
       if (turn === undefined) {
         turn = member.turn;
         if (group === undefined) void settleMembers(use, [member]);
@@ -89,8 +91,16 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
         member.rows.push([into, values]);
       },
     };
+    let timer: NodeJS.Timeout | undefined;
+    /** What is read outside has a deadline of its own. A work still at it when its time is over is left behind, and can write no more. */
+    const stillReading = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        leftBehind = turn === undefined;
+        if (leftBehind) reject(new DatabaseUnavailable(true));
+      }, deadline - Date.now());
+    });
     try {
-      const result = await work(sql);
+      const result = await Promise.race([work(sql), stillReading]);
       member.finish(undefined);
       if (turn !== undefined) await member.committed;
       return result;
@@ -99,6 +109,8 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
       // A failure counts when the transaction it was seen in has come to its end; an abort takes its place.
       if (turn !== undefined) await member.committed;
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   };
 }

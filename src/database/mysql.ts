@@ -1,6 +1,14 @@
 import type { Pool } from "mysql2";
 import { batchedLookup, sharedQuery } from "./lookup.js";
-import { connectionsOf, isLocked, isLockTimeout, isLost, LOCK_WAIT_SECONDS, select } from "./mysql-connection.js";
+import {
+  connectionsOf,
+  isInterrupted,
+  isLocked,
+  isLockTimeout,
+  isLost,
+  LOCK_WAIT_SECONDS,
+  select,
+} from "./mysql-connection.js";
 import { groupCommit } from "./mysql-group.js";
 import { CommitLost, GroupAborted } from "./mysql-members.js";
 import { DeferredViolation } from "./mysql-transaction.js";
@@ -19,10 +27,11 @@ import {
 const MAX_RERUNS = 3;
 const RERUN_BACKOFF_MS = 25;
 
-/** With less than this left, a try could do no more than begin with reads, which have a deadline of their own. */
+/** With less than this left, a try is not begun: it could do nothing but load a database that is in trouble. */
 const MIN_TRY_MS = 10;
 
-const mayHelpToRerun = (cause: unknown) => isLocked(cause) || isLost(cause) || cause instanceof DeferredViolation;
+const mayHelpToRerun = (cause: unknown) =>
+  isLocked(cause) || isLost(cause) || isInterrupted(cause) || cause instanceof DeferredViolation;
 
 /** Tries again, at most three times with full jitter, all within one deadline. */
 async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLostCommit: boolean): Promise<T> {
@@ -32,7 +41,10 @@ async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLost
       return await once();
     } catch (error) {
       const cause = error instanceof CommitLost ? error.cause : error;
-      if (!mayHelpToRerun(cause)) throw error;
+      if (!mayHelpToRerun(cause)) {
+        const unknown = outcomeUnknown && error instanceof DatabaseUnavailable;
+        throw unknown ? new DatabaseUnavailable(true, { cause: error, outcomeUnknown }) : error;
+      }
       // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
       outcomeUnknown ||= error instanceof CommitLost && !isLocked(cause);
       if (outcomeUnknown && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });

@@ -67,9 +67,16 @@ export function version(description: string) {
 /** Input of a versioned mutation. */
 export const IfMatchVersion = {
   if_match_version: z
-    .int()
+    .number()
     .min(1)
-    .meta({ description: "The version last read; over REST it travels in the If-Match-Version header.", example: 1 }),
+    .refine(Number.isInteger, { error: "Send an integer." })
+    // What no column holds is just stale; the bound keeps it an exact integer.
+    .overwrite((value) => Math.min(value, Number.MAX_SAFE_INTEGER))
+    .meta({
+      override: { type: "integer" },
+      description: "The version last read; over REST it travels in the If-Match-Version header.",
+      example: 1,
+    }),
 };
 
 /** Input of an idempotent operation. */
