@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Dependencies } from "./context.js";
 import { mountDocs } from "./docs.js";
 import { ApiError, toApiError } from "./errors.js";
-import { COMMON_HEADERS, effectiveRequestId, sendError, sendJson } from "./http.js";
+import { type Answering, COMMON_HEADERS, effectiveRequestId, sendError, sendJson } from "./http.js";
 import { logFailure } from "./logging.js";
 import type { Endpoint } from "./procedures.js";
 import { type GatewayRequest, mountRest } from "./rest.js";
@@ -98,7 +98,7 @@ const MALFORMED_HTTP = {
 const refused = new WeakSet<Duplex>();
 
 /** Answers what the parser refuses, before there is a request, and closes the connection. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse }): void {
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex & Answering): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   const answer = () => {

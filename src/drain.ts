@@ -1,15 +1,13 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Answering } from "./http.js";
 
 /** How long a drain may take before the process ends anyway. */
 export const DRAIN_MS = 10_000;
 const IDLE_CHECK_MS = 50;
 
-/** A connection, with the answer that Node is to send on it next. */
-type BusySocket = Socket & { _httpMessage?: ServerResponse | null };
-
 /** Closes each connection as soon as no request is on it: idle ones, those that never sent anything, busy ones after their answer. */
-function closeWhenIdle(server: Server, connections: Iterable<BusySocket>): void {
+function closeWhenIdle(server: Server, connections: Iterable<Socket & Answering>): void {
   for (const socket of connections) {
     if (socket.bytesRead === 0) socket.destroy();
     // An answer that promised to keep the connection would have its client send the next request into the closing of it.

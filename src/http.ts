@@ -43,6 +43,11 @@ export const COMMON_HEADERS: readonly [name: string, value: string][] = [
 
 const FIXED_HEADERS = [...COMMON_HEADERS.flat(), "Content-Type", JSON_TYPE];
 
+/** What Node notes on a connection: the answer it is to send next. Undocumented. */
+export interface Answering {
+  _httpMessage?: ServerResponse | null;
+}
+
 /** JSON text, or its bytes in UTF-8. */
 export type Json = string | Buffer;
 

@@ -26,6 +26,11 @@ function checkText(text: string): void {
   if (text.includes("\0")) throw new StrictJsonError("A string holds a NUL character.");
 }
 
+/** Whether a JSON value is an object: no array, not null. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Parses JSON; refuses depth over 64, numbers no double holds, lone surrogates, NUL and `__proto__`. Throws StrictJsonError. */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;

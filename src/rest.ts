@@ -13,7 +13,7 @@ import { Context, type Dependencies } from "./context.js";
 import { type RequestIssue, toApiError, validationFailed } from "./errors.js";
 import { HEADER_MEMBERS, requestIssues, retryAfterSeconds } from "./failure.js";
 import { header, readJsonBody, RequestAborted, sendError, sendJson } from "./http.js";
-import { StrictJsonError } from "./json.js";
+import { isJsonObject, StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
 import type { Operation } from "./operation.js";
 import type { Endpoint } from "./procedures.js";
@@ -65,7 +65,7 @@ async function readBody(route: Route, req: GatewayRequest, issues: RequestIssue[
     issues.push({ location: "body", path: "", message: error.message });
     return undefined;
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isJsonObject(body)) {
     issues.push({ location: "body", path: "", message: "The body must be a JSON object." });
     return undefined;
   }

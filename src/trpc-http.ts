@@ -4,7 +4,7 @@ import { Context, type Dependencies } from "./context.js";
 import { ApiError, toApiError, validationFailed } from "./errors.js";
 import { errorData } from "./failure.js";
 import { errorHeaders, header, type Json, readJsonBody, RequestAborted, sendJson, sendJsonArray } from "./http.js";
-import { parseStrictJson, StrictJsonError } from "./json.js";
+import { isJsonObject, parseStrictJson, StrictJsonError } from "./json.js";
 import { logFailure } from "./logging.js";
 import type { Endpoint } from "./procedures.js";
 import { decodePart } from "./request-text.js";
@@ -47,13 +47,13 @@ const orEmpty = (input: unknown) => (input === undefined ? {} : input);
  * Reads the inputs of a request, once, when the first call whose key and scopes hold asks for its own. A call without input
  * has an empty one, as over REST.
  */
-function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
+function inputReader(req: GatewayRequest, search: URLSearchParams, isQuery: boolean, isBatch: boolean) {
   const read = async (): Promise<unknown> => {
     try {
       if (!isQuery) return await readJsonBody(req);
       // URLSearchParams reads what cannot be decoded leniently.
       if (decodePart(req.rawQuery) === undefined) throw new StrictJsonError("The percent-encoding is malformed.");
-      const text = new URLSearchParams(req.rawQuery).get("input");
+      const text = search.get("input");
       return text === null ? undefined : parseStrictJson(text);
     } catch (error) {
       throw error instanceof StrictJsonError ? malformed(error, isQuery ? "query" : "body") : error;
@@ -63,13 +63,13 @@ function inputReader(req: GatewayRequest, isQuery: boolean, isBatch: boolean) {
   return async (index: number): Promise<unknown> => {
     const inputs = orEmpty(await (all ??= read()));
     if (!isBatch) return inputs;
-    if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs)) {
+    if (!isJsonObject(inputs)) {
       throw malformed(
         new StrictJsonError("A batch's input must be an object of inputs by index."),
         isQuery ? "query" : "body",
       );
     }
-    return orEmpty((inputs as Record<string, unknown>)[index]);
+    return orEmpty(inputs[index]);
   };
 }
 
@@ -120,12 +120,13 @@ export function trpcHandler(deps: Dependencies, endpoints: ReadonlyMap<string, E
   return async (req: GatewayRequest, res: ServerResponse, path: string): Promise<void> => {
     const isQuery = req.method === "GET" || req.method === "HEAD";
     if (!isQuery && req.method !== "POST") return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
-    const isBatch = new URLSearchParams(req.rawQuery).get("batch") === "1";
+    const search = new URLSearchParams(req.rawQuery);
+    const isBatch = search.get("batch") === "1";
     const text = decodePart(path);
     if (text === undefined) return refuse(req, res, new ApiError("ROUTE_NOT_FOUND"));
     const names = isBatch ? text.split(",") : [text];
     if (names.length > MAX_BATCH) return refuse(req, res, await refusalOfBatch(req));
-    const inputOf = inputReader(req, isQuery, isBatch);
+    const inputOf = inputReader(req, search, isQuery, isBatch);
     let answers: Answer[];
     try {
       answers = await Promise.all(

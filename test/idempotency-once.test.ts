@@ -12,6 +12,7 @@ import {
 } from "./support/backends.js";
 import { type Answer, expectError, expectOk, keyed, send } from "./support/http.js";
 import { newOwner, type TestOwner } from "./support/owners.js";
+import { INSERT_RECEIPT, ownerId } from "./support/rows.js";
 import { eventually, ownRedis, pause } from "./support/servers.js";
 
 /** Rows that requests of one owner left. */
@@ -34,15 +35,7 @@ async function effectsOf(owner: TestOwner): Promise<{ codes: number; audits: num
   };
 }
 
-const TAKE_RECEIPT =
-  "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, '', NOW(3))";
-
 const receiptId = (ownerId: number, key: string) => sha256(`${ownerId}\0${key}`);
-
-async function ownerId({ running, name }: TestOwner): Promise<number> {
-  const [row] = await query<{ id: number }>(running, "SELECT id FROM owners WHERE name = ?", [name]);
-  return (row as { id: number }).id;
-}
 
 /** Sends one keyed create again and again, as a client does that was told to wait. */
 async function createUntilDone(owner: TestOwner, key: string): Promise<Answer> {
@@ -139,8 +132,8 @@ onServers("What Redis holds of a keyed request", () => {
     try {
       // Another transaction holds the receipt's place, so that the request has to wait under its claim.
       await other.query("START TRANSACTION");
-      const zero = [receiptId(await ownerId(owner), "held"), Buffer.alloc(32), Buffer.alloc(16)];
-      await other.query(TAKE_RECEIPT, zero);
+      const zero = [receiptId(await ownerId(owner), "held"), Buffer.alloc(32), Buffer.alloc(16), "", new Date()];
+      await other.query(INSERT_RECEIPT, zero);
       const first = owner.api.post("/v1/qr", {}, keyed("held"));
       await eventually(() => observer.exists(name), "the claim");
       expect((await observer.get(name))?.slice(0, 1)).to.equal("P");
@@ -174,8 +167,8 @@ onServers("What Redis holds of a keyed request", () => {
     const other = await connectSql(running);
     try {
       await other.query("START TRANSACTION");
-      const zero = [receiptId(await ownerId(owner), "kept"), Buffer.alloc(32), Buffer.alloc(16)];
-      await other.query(TAKE_RECEIPT, zero);
+      const zero = [receiptId(await ownerId(owner), "kept"), Buffer.alloc(32), Buffer.alloc(16), "", new Date()];
+      await other.query(INSERT_RECEIPT, zero);
       const started = Date.now();
       const answer = await owner.api.post("/v1/qr", {}, keyed("kept"));
       expectError(answer, 409, "IDEMPOTENCY_IN_PROGRESS", null);

@@ -4,6 +4,7 @@ import { migrations } from "../entities/migrations/index.js";
 import { openDatabase } from "../src/database/open.js";
 import { connectSql, install, type Installation, onEachBackend, onServers } from "./support/backends.js";
 import { readConfig } from "../src/config.js";
+import { INSERT_RECEIPT } from "./support/rows.js";
 import { pause } from "./support/servers.js";
 
 interface Described {
@@ -116,9 +117,7 @@ onEachBackend("Migrations", (backend) => {
     const text = "SELECT id, fingerprint, attempt, body, created_at FROM idempotency_receipts ORDER BY id";
     const receipt = (n: number) => [Buffer.alloc(32, n), Buffer.alloc(32, n), Buffer.alloc(16, n), `{"n":${n}}`];
     for (const n of [3, 1, 2]) {
-      const insert =
-        "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, ?, ?)";
-      await dataSource.query(insert, [...receipt(n), "2026-01-01 00:00:00.000"]);
+      await dataSource.query(INSERT_RECEIPT, [...receipt(n), "2026-01-01 00:00:00.000"]);
     }
     const before = await dataSource.query(text);
     while (JSON.stringify(await dataSource.query("SELECT * FROM idempotency_receipts")).includes("seq")) {

@@ -4,6 +4,7 @@ import { receiptAgeSeconds, reapReceipts } from "../src/idempotency/receipts.js"
 import { onEachBackend, type RunningGateway, startGateway } from "./support/backends.js";
 import { expectOk, keyed } from "./support/http.js";
 import { newOwner } from "./support/owners.js";
+import { INSERT_RECEIPT } from "./support/rows.js";
 
 const HOUR = 3600;
 
@@ -31,9 +32,7 @@ onEachBackend("Old receipts", (backend) => {
     await database.transaction(
       async (sql) => {
         for (let n = 0; n < count; n++) {
-          const text =
-            "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, '{}', ?)";
-          await sql.run(text, [randomBytes(32), randomBytes(32), randomBytes(16), at]);
+          await sql.run(INSERT_RECEIPT, [randomBytes(32), randomBytes(32), randomBytes(16), "{}", at]);
         }
       },
       { rerunAfterLostCommit: false },

@@ -110,6 +110,29 @@ export function script(connection: PoolConnection, statements: readonly Statemen
   });
 }
 
+/**
+ * Runs `work` against the clock: at `deadline`, in milliseconds since the epoch, it fails with what `late` returns, unless that
+ * is nothing. `expired` rejects then too.
+ */
+export async function withDeadline<T>(
+  deadline: number,
+  work: (expired: Promise<never>) => Promise<T>,
+  late: () => Error | undefined,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      const failure = late();
+      if (failure !== undefined) reject(failure);
+    }, deadline - Date.now());
+  });
+  try {
+    return await Promise.race([work(expired), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** What every connection is told once; `resetOnRelease` is off, so it holds as long as the connection lives. */
 const SESSION = [
   `SET time_zone = '+00:00', innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
@@ -157,20 +180,15 @@ export function connectionsOf(pool: Pool): UseConnection {
   /** A connection that timed out or broke is destroyed, never reused. */
   return async (deadline, use) => {
     const connection = await acquire(deadline);
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new DeadlineExceeded()), deadline - Date.now());
-    });
     try {
-      const result = await Promise.race([use(connection, expired), expired]);
+      const work = (expired: Promise<never>) => use(connection, expired);
+      const result = await withDeadline(deadline, work, () => new DeadlineExceeded());
       connection.release();
       return result;
     } catch (error) {
       if (isLost(error)) connection.destroy();
       else connection.release();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   };
 }

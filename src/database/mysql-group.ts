@@ -1,4 +1,4 @@
-import type { UseConnection } from "./mysql-connection.js";
+import { withDeadline, type UseConnection } from "./mysql-connection.js";
 import { Member, settleMembers, SwapMissed, type Turn } from "./mysql-members.js";
 import type { Transaction } from "./mysql-transaction.js";
 import { DatabaseUnavailable, type Lock, type Sql, type SqlValue } from "./sql.js";
@@ -91,16 +91,13 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
         member.rows.push([into, values]);
       },
     };
-    let timer: NodeJS.Timeout | undefined;
     /** What is read outside has a deadline of its own. A work still at it when its time is over is left behind, and can write no more. */
-    const stillReading = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        leftBehind = turn === undefined;
-        if (leftBehind) reject(new DatabaseUnavailable(true));
-      }, deadline - Date.now());
-    });
+    const leaveBehind = () => {
+      leftBehind = turn === undefined;
+      return leftBehind ? new DatabaseUnavailable(true) : undefined;
+    };
     try {
-      const result = await Promise.race([work(sql), stillReading]);
+      const result = await withDeadline(deadline, () => work(sql), leaveBehind);
       member.finish(undefined);
       if (turn !== undefined) await member.committed;
       return result;
@@ -109,8 +106,6 @@ export function groupCommit(use: UseConnection, read: Pick<Sql, "all">): RunOnce
       // A failure counts when the transaction it was seen in has come to its end; an abort takes its place.
       if (turn !== undefined) await member.committed;
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   };
 }

@@ -41,17 +41,15 @@ async function rerun<T>(once: () => Promise<T>, deadline: number, rerunAfterLost
       return await once();
     } catch (error) {
       const cause = error instanceof CommitLost ? error.cause : error;
-      if (!mayHelpToRerun(cause)) {
-        const unknown = outcomeUnknown && error instanceof DatabaseUnavailable;
-        throw unknown ? new DatabaseUnavailable(true, { cause: error, outcomeUnknown }) : error;
-      }
+      const givenUp = error instanceof DatabaseUnavailable;
+      if (!givenUp && !mayHelpToRerun(cause)) throw error;
       // A COMMIT that was answered with a lock error has failed; one without an answer may have been carried out.
       outcomeUnknown ||= error instanceof CommitLost && !isLocked(cause);
       if (outcomeUnknown && !rerunAfterLostCommit) throw new DatabaseUnavailable(false, { cause: error });
       const pause = Math.random() * RERUN_BACKOFF_MS * 2 ** reruns;
       // A lock is not waited for again where the deadline would end the wait: that it is locked says more.
       const needed = isLockTimeout(cause) ? LOCK_WAIT_SECONDS * 1000 : MIN_TRY_MS;
-      const spent = reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
+      const spent = givenUp || reruns === MAX_RERUNS || Date.now() + pause + needed >= deadline;
       if (spent && isLocked(cause)) throw new LockTimeout("The row stayed locked.", { cause: error });
       if (spent) throw new DatabaseUnavailable(true, { cause: error, outcomeUnknown });
       await new Promise((resolve) => setTimeout(resolve, pause));

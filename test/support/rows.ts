@@ -61,3 +61,7 @@ export async function seedQrCodes(
      WHERE i < ${count} ORDER BY i`,
   );
 }
+
+/** Puts a receipt into the database: id, fingerprint, attempt, body, created_at. */
+export const INSERT_RECEIPT =
+  "INSERT INTO idempotency_receipts (id, fingerprint, attempt, body, created_at) VALUES (?, ?, ?, ?, ?)";
